@@ -1,5 +1,6 @@
 import type { ProjectCheck } from "../src/shared/contract/checks.ts";
 import type { CheckedClaim } from "../src/service/runner/publish/checked-claim.ts";
+import type { Overlap } from "../src/service/runner/publish/overlaps-text.ts";
 import type { ChangedPage } from "../src/service/runner/publish/whole-change.ts";
 
 /** One turn: what was asked, what the agent said, and all that the branch changes after it. */
@@ -11,6 +12,7 @@ export type SampleTurn = {
   pages: ChangedPage[];
   checks?: ProjectCheck[];
   claims?: CheckedClaim[];
+  overlaps?: Overlap[];
 };
 
 export type PullRequestSample = { name: string; turns: SampleTurn[]; template?: string };
@@ -34,6 +36,11 @@ function claim(
   const url = `https://github.com/tidepool/tidepool/blob/4f1c0de/${path}#L12`;
   const source = { repository: "tidepool", path, line: 12 };
   return { page, statement, source, evidence, url: evidence === "code" ? url : null, isPublic: true };
+}
+
+function overlap(number: number, paths: string[], isSameLines: boolean): Overlap {
+  const name = `tidepool/docs#${number}`;
+  return { url: `https://github.com/tidepool/docs/pull/${number}`, name, paths, morePaths: 0, isSameLines };
 }
 
 const QUICKSTART = "docs/quickstart.md";
@@ -93,6 +100,7 @@ The package was renamed in 3.0, and four pages named the old one.
           changed(QUICKSTART, 1, 1),
         ],
         checks: passed("links", "vale"),
+        overlaps: [overlap(12, [FAQ], true), overlap(14, [INSTALL, QUICKSTART], false)],
       },
     ],
   },

@@ -70,6 +70,7 @@ function turnText(turns: PullRequestSample["turns"]): TurnText {
     credit: null,
     checks: last?.checks ?? [],
     sources: sourcesText({ claims, isPublicPullRequest: true }),
+    overlaps: last?.overlaps ?? [],
     caution: isOurDraft ? "This is a draft because a check found something new." : null,
     isOurDraft,
   };

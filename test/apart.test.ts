@@ -175,6 +175,7 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/publish/read-template.ts": "20,000 bytes; the names of a commit's files, each once",
   "src/service/runner/publish/turn-note.ts": "our own notes, of bounded texts",
   "src/service/runner/publish/visibility.ts": "settings, and what the code host says of a repository",
+  "src/service/runner/publish/overlaps-text.ts": "20 pull requests, and three paths of each",
   "src/service/runner/publish/whole-change.ts": "what git lists: each path once",
   "src/service/runner/publish/read-diff.ts":
     "names of files, of which `redactedLine` reads 40,000 characters",

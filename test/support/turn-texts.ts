@@ -28,6 +28,7 @@ export function lastOf(
     credit: null,
     checks: [],
     sources: null,
+    overlaps: [],
     caution: null,
     isOurDraft: false,
     ...more,

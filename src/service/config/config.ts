@@ -25,6 +25,28 @@ export type ServiceProject = ServiceConfig["projects"][number];
 /** Pull requests on GitHub or a host with a compatible API. `app.keyFile` is absolute. */
 export type GitHubSettings = Extract<ServiceProject["codeHost"], { kind: "github" }>;
 
+/** Names a code host's repository, alike for all projects that have it. */
+export function hostedName({
+  apiUrl,
+  owner,
+  repo,
+}: Pick<GitHubSettings, "apiUrl" | "owner" | "repo">): string {
+  return `${apiUrl.replace(/\/+$/, "")}/${owner}/${repo}`.toLowerCase();
+}
+
+/** The ids of all projects with the same repository at a code host, the project's own among them. */
+export function projectsBeside(
+  { id, codeHost }: Pick<ServiceProject, "id" | "codeHost">,
+  projects: Iterable<Pick<ServiceProject, "id" | "codeHost">>,
+): string[] {
+  if (codeHost.kind !== "github") return [id];
+  const name = hostedName(codeHost);
+  const others = [...projects].filter(
+    (each) => each.codeHost.kind === "github" && hostedName(each.codeHost) === name,
+  );
+  return others.map((each) => each.id);
+}
+
 /**
  * The job service's settings file isn't valid. The message lists every fault and shows no values.
  */

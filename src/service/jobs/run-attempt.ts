@@ -3,7 +3,7 @@ import { within, type Logger } from "../../shared/machine/ports.ts";
 import { messageOf } from "../../shared/errors.ts";
 import type { TaskEnd } from "../../shared/queue/task-queue.ts";
 import { detailsOf } from "../base/run-error.ts";
-import type { ServiceProject } from "../config/config.ts";
+import { projectsBeside, type ServiceProject } from "../config/config.ts";
 import type { FollowedJob } from "./followed-store.ts";
 import { type OpenPull, RunnerLostError, type RunTurnInput, type RunTurnResult } from "../runner/runner.ts";
 import { concludeTurn, failedAttempt, nextOfJob } from "./end-turn.ts";
@@ -85,7 +85,7 @@ function startAttempt(
 
 /** The turn as the runner gets it. What it asks people isn't asked any more after `over`. */
 function inputOf(
-  { store, attachments, questions }: ServiceTaskDeps,
+  { store, projects, attachments, questions }: ServiceTaskDeps,
   { key, turn, project, report, logger, stopped, ended }: Attempt,
   over: AbortSignal,
 ): RunTurnInput {
@@ -102,7 +102,7 @@ function inputOf(
     acceptedAt: turn.acceptedAt,
     pullRequest: store.pullRequestOf(key.jobId),
     closedSeenAt: store.followed.closedSeenAt(key.jobId),
-    openPulls: openPullsOf(store.followed.of([project.id]), key.jobId),
+    openPulls: openPullsOf(store.followed.of(projectsBeside(project, projects.values())), key, project),
     authors: turn.authors,
     earlierTurns: store.earlierTurns(key),
     attachments: store
@@ -128,13 +128,17 @@ function inputOf(
   };
 }
 
-/** The open pull requests of other jobs, the newest first. */
-function openPullsOf(followed: readonly FollowedJob[], jobId: string): OpenPull[] {
+/** The open pull requests of other jobs into the project's base branch, the newest first. */
+function openPullsOf(
+  followed: readonly FollowedJob[],
+  { jobId }: TurnKey,
+  { baseBranch }: ServiceProject,
+): OpenPull[] {
   return followed
     .toSorted((one, other) => other.beganAt - one.beganAt)
     .flatMap(({ jobId: its, link, record }) => {
-      if (its === jobId || record?.state !== "open" || !record.isVisible || record.headSha === null)
-        return [];
+      if (its === jobId || record?.state !== "open" || !record.isVisible) return [];
+      if ((record.baseRef ?? baseBranch) !== baseBranch) return [];
       return [{ url: link, number: record.number, headSha: record.headSha }];
     })
     .slice(0, OPEN_PULLS_MAX);
@@ -164,12 +168,13 @@ async function endOfResult(deps: ServiceTaskDeps, run: Attempt, result: RunTurnR
 
 /** The result with a note on other pull requests, if too many wait for a review. */
 function withWaitingReviews(
-  { store, clock }: ServiceTaskDeps,
+  { store, projects, clock }: ServiceTaskDeps,
   { key: { jobId }, project }: Attempt,
   result: RunTurnResult,
 ): RunTurnResult {
   if (result.kind !== "pull-request") return result;
-  const note = waitingReviewsNote(project, store.followed.of([project.id]), { jobId, now: clock.now() });
+  const followed = store.followed.of(projectsBeside(project, projects.values()));
+  const note = waitingReviewsNote(project, followed, { jobId, now: clock.now() });
   return note === null ? result : { ...result, notes: [...(result.notes ?? []), note] };
 }
 

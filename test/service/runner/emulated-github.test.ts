@@ -71,6 +71,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
           credit: null,
           checks: [],
           sources: null,
+          overlaps: [],
         },
         openBefore: null,
         settings: { ...SETTINGS, titleTemplate: "docs: {title}" },

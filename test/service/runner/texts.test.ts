@@ -31,6 +31,7 @@ const turn = {
   credit: null,
   checks: [],
   sources: null,
+  overlaps: [],
   caution: null,
   isOurDraft: false,
 };

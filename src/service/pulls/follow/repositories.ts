@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/machine/ports.ts";
 import { createRedact } from "../../base/redaction.ts";
 import { CodeHostTokens } from "../code-host/code-host-tokens.ts";
 import { GitHubFollowedHost } from "../code-host/github-followed-host.ts";
-import type { ServiceProject } from "../../config/config.ts";
+import { hostedName, type ServiceProject } from "../../config/config.ts";
 import { type Env, envValue, projectSecrets } from "../../config/env.ts";
 import type { PreviewSettings } from "./preview.ts";
 import { boundRetryAfterMs } from "../../../shared/machine/retry-after.ts";
@@ -42,7 +42,7 @@ export function repositoriesOf(
     const { apiUrl, owner, repo, app, tokenEnv = "", pollSeconds } = codeHost;
     const pollMs = pollSeconds * 1000;
     const named = app === undefined ? tokenEnv : `${app.id}/${app.installationId}`;
-    const key = `${apiUrl.replace(/\/+$/, "")}/${owner}/${repo} `.toLowerCase() + named;
+    const key = `${hostedName(codeHost)} ${named}`;
     const known = found.get(key);
     if (known !== undefined) {
       known.projectIds.push(id);

@@ -18,6 +18,7 @@ import {
   titled,
 } from "./fitted-parts.ts";
 import { withoutOpeners } from "./openers.ts";
+import { type Overlap, overlapSentences } from "./overlaps-text.ts";
 import { joinedWords, splitByPage } from "./page-words.ts";
 import { belowTitle, saidTitle, titleOf } from "./title.ts";
 import { type ChangedPage, isNothingLeft, TAKEN_BACK_TEXT, type WholeChange } from "./whole-change.ts";
@@ -38,6 +39,8 @@ export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "prompt" | "words
   checks: readonly ProjectCheck[];
   /** What was found of the agent's sources: our own Markdown. Null if there are none. */
   sources: SourcesText | null;
+  /** The other open pull requests that change the same pages as the whole change does now. */
+  overlaps: readonly Overlap[];
   /** What to know about the checks before merging, or null. */
   caution: string | null;
   /** True if it is a draft because of a check's findings. */
@@ -74,7 +77,7 @@ function contributing({ earlierTurns, number, change }: TurnText): EarlierTurn[]
 
 /**
  * A pull request's text: what was wrong, what changed page by page, sources, checks, what isn't
- * included, what the agent says of itself and who asked. What was asked is folded below that.
+ * included, which others overlap, what the agent says of itself and who asked. What was asked is folded below that.
  * Everything from others is inert and redacted. The rest of a prompt is only for the agent, because
  * it may be a conversation that nobody chose to publish. `title` is the one that we give the pull
  * request: null if a person gave it another one.
@@ -93,16 +96,18 @@ export function bodyOf(
   const checks = hasChecksPart ? "" : checksText(turn, redact);
   const notIncluded = fittedList("Not included", leftOut, ROOM.leftOut, "file");
   const credit = creditText(turn);
+  const overlaps = overlapSentences(turn.overlaps, fileName).join("\n\n");
   const nothing = NOTHING_LEFT[turn.change?.nothingLeft ?? "no"];
   const saidLast = closedMarkdown(startWithin(closing, ROOM.closing));
-  const room = ABOVE_FOLD - lengthOf([nothing, said, checks, notIncluded.short, saidLast, credit]);
+  const room = ABOVE_FOLD - lengthOf([nothing, said, checks, notIncluded.short, overlaps, saidLast, credit]);
   const forPages = Math.min(ROOM.pages, lengthOf([titled("Changed", pages.join("\n"))]));
   const { found = "", lines: sourceLines = [] } = turn.sources ?? {};
   const sourcesRoom = Math.max(ROOM.least, room - forPages);
   const sources = fittedList(`Sources: ${found}`, sourceLines, sourcesRoom, "source");
   const leftForPages = Math.max(ROOM.least, room - lengthOf([sources.short]));
   const changed = fittedLists("Changed", [pages, ...PAGE_WORDS.fewer.map(pagesWith)], leftForPages, "page");
-  const above = [nothing, said, changed.short, sources.short, checks, notIncluded.short, saidLast, credit];
+  const shown = [nothing, said, changed.short, sources.short, checks, notIncluded.short];
+  const above = [...shown, overlaps, saidLast, credit];
   const all = [
     ...(rest.length > ROOM.said ? [closedMarkdown(cut(rest, MAX_SUMMARY_LENGTH))] : []),
     ...[changed, sources, notIncluded].flatMap(({ whole }) => whole),

@@ -1,76 +1,95 @@
-import { SHOWN_CHARS } from "../../../../shared/contract/reading.ts";
 import { redactedLine } from "../../../base/printable-text.ts";
 import { operatorText } from "../../../base/run-error.ts";
-import { pagesBetween } from "../../publish/whole-change.ts";
+import type { Overlap } from "../../publish/overlaps-text.ts";
+import { type ChangedPage, pagesBetween } from "../../publish/whole-change.ts";
 import { patchOf } from "../../workspace/git/changed-pages.ts";
 import type { OpenPull } from "../../runner.ts";
 import type { RunnerTurn, TurnContext } from "../../turn-context.ts";
-
-/** Another open pull request of the project's that changes the same lines, and on which pages. */
-type Overlap = { url: string; note: string };
 
 /** The most pull requests that a change is compared with, and pages of each. */
 const PULLS_MAX = 20;
 const PAGES_MAX = 50;
 const NAMED_PAGES = 3;
+const PATH_CHARS = 80;
 const PATCH_MAX_BYTES = 1024 * 1024;
 
 /**
- * Finds the project's other open pull requests that change the same lines as `commit`. What can't
- * be read is left out.
+ * Finds the repository's other open pull requests that change the same pages as `commit`. What
+ * can't be read is left out.
  */
 export async function findOverlaps(
-  { openPulls = [] }: Pick<RunnerTurn, "openPulls">,
+  { jobId, openPulls = [] }: Pick<RunnerTurn, "jobId" | "openPulls">,
   context: TurnContext,
   commit: string,
-  jobId: string,
 ): Promise<Overlap[]> {
-  const { mirror, logger, redact } = context;
+  const { redact } = context;
   const found: Overlap[] = [];
-  for (const pull of openPulls.slice(0, PULLS_MAX)) {
-    try {
-      const paths = await mirror.use(() => sameLines(context, { commit, jobId, head: pull.headSha }));
-      if (paths.length === 0) continue;
-      const shown = paths.slice(0, NAMED_PAGES).map((path) => redactedLine(redact, path, SHOWN_CHARS.line));
-      const more = paths.length > NAMED_PAGES ? ` and ${paths.length - NAMED_PAGES} more` : "";
-      found.push({ url: pull.url, note: `Overlaps ${nameOf(pull)} (${shown.join(", ")}${more}).` });
-    } catch (error) {
-      // The pull request is there. Nobody should wait for it because of another one.
-      if (context.signal.aborted) throw error;
-      logger.warn({ problem: operatorText(error) }, "a pull request can't be compared");
-    }
+  if (openPulls.length === 0) return found;
+  const changeOf = (headSha: string) => orSkip(context, () => changeOfPull(context, { jobId, headSha }));
+  const own = await changeOf(commit);
+  for (const pull of own === null ? [] : openPulls.slice(0, PULLS_MAX)) {
+    const theirs = new Set((await changeOf(pull.headSha))?.pages.map(({ path }) => path));
+    const paths = own?.pages.map(({ path }) => path).filter((path) => theirs.has(path)) ?? [];
+    if (paths.length === 0) continue;
+    const heads = { one: commit, other: pull.headSha };
+    const sameLines = (await orSkip(context, () => withSameLines(context, heads, paths))) ?? [];
+    const isSameLines = sameLines.length > 0;
+    const all = isSameLines ? sameLines : paths;
+    const shown = all.slice(0, NAMED_PAGES).map((path) => redactedLine(redact, path, PATH_CHARS));
+    const morePaths = all.length - shown.length;
+    found.push({ url: pull.url, name: nameOf(pull), isSameLines, paths: shown, morePaths });
   }
   return found;
 }
 
-/** The pages on which two branches change the same lines. */
-async function sameLines(
-  { mirror, apart }: TurnContext,
-  { commit, jobId, head }: { commit: string; jobId: string; head: string },
-): Promise<string[]> {
-  if (!(await mirror.has(head))) return [];
-  const { git } = mirror;
-  const { base } = await mirror.tips(jobId);
-  const parted = [await mirror.mergeBase(base, commit), await mirror.mergeBase(base, head)];
-  const common = await mirror.mergeBase(commit, head);
-  const [own, others] = parted;
-  if (typeof own !== "string" || typeof others !== "string" || common === null) return [];
-  const theirs = new Set((await pagesBetween(git, others, head)).map(({ path }) => path));
-  const shared = (await pagesBetween(git, own, commit))
-    .map(({ path }) => path)
-    .filter((path) => theirs.has(path));
-  const same: string[] = [];
-  for (const path of shared.slice(0, PAGES_MAX)) {
-    const patch = async (to: string) =>
-      (await patchOf(git, { from: common, to, path })).subarray(0, PATCH_MAX_BYTES);
-    const patches = { one: await patch(commit), other: await patch(head) };
-    if (await apart.read("touchSameLines", patches)) same.push(path);
+/**
+ * What is read of another pull request, or null if that fails: nobody should wait for the turn's own
+ * one because of it.
+ */
+export async function orSkip<T>({ signal, logger }: TurnContext, read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (signal.aborted) throw error;
+    logger.warn({ problem: operatorText(error) }, "an open pull request can't be read");
+    return null;
   }
-  return same;
+}
+
+/** What a branch with this commit changes, and since which commit. Null if that isn't known. */
+export function changeOfPull(
+  { mirror }: TurnContext,
+  { jobId, headSha }: Pick<RunnerTurn, "jobId"> & Pick<OpenPull, "headSha">,
+): Promise<{ from: string; pages: ChangedPage[] } | null> {
+  return mirror.use(async (git) => {
+    if (!(await mirror.has(headSha))) return null;
+    const from = await mirror.mergeBase((await mirror.tips(jobId)).base, headSha);
+    return from === null ? null : { from, pages: await pagesBetween(git, from, headSha) };
+  });
+}
+
+/** Those of the pages whose same lines both branches change. */
+async function withSameLines(
+  { mirror, apart }: TurnContext,
+  { one, other }: { one: string; other: string },
+  paths: readonly string[],
+): Promise<string[]> {
+  return mirror.use(async (git) => {
+    const from = await mirror.mergeBase(one, other);
+    if (from === null) return [];
+    const same: string[] = [];
+    for (const path of paths.slice(0, PAGES_MAX)) {
+      const patch = async (to: string) =>
+        (await patchOf(git, { from, to, path })).subarray(0, PATCH_MAX_BYTES);
+      const patches = { one: await patch(one), other: await patch(other) };
+      if (await apart.read("touchSameLines", patches)) same.push(path);
+    }
+    return same;
+  });
 }
 
 /** `owner/repository#1`, or the number alone if the address doesn't say it. */
-function nameOf({ url, number }: OpenPull): string {
+export function nameOf({ url, number }: OpenPull): string {
   const [, repository = ""] = /^https?:\/\/[^/]+\/([\w.-]{1,100}\/[\w.-]{1,100})\/pull\/\d+$/.exec(url) ?? [];
   return `${repository}#${number}`;
 }

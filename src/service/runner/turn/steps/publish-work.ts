@@ -10,6 +10,8 @@ import type { TurnWork } from "../../publish/turn-note.ts";
 import { type TurnContext, type RunnerTurn, type Success, wordsOf } from "../../turn-context.ts";
 import type { PushedWork } from "../turn-start.ts";
 import { TAKEN_BACK_TEXT, type WholeChange } from "../../publish/whole-change.ts";
+import { MAX_OVERLAPS } from "../../../../shared/contract/pull-request.ts";
+import { overlapSentences } from "../../publish/overlaps-text.ts";
 import { findOverlaps } from "./find-overlaps.ts";
 import { describe, readChange } from "./describe.ts";
 import { hostAfterPush } from "./await-branch.ts";
@@ -48,6 +50,7 @@ export async function publishWork(turn: RunnerTurn, given: TurnContext, found: P
   context.onProgress("opening the pull request");
   const { template, ...described } = await describe(turn, context, pushed, pulls.mergedHead);
   const openBefore = push.note?.openPull ?? null;
+  const overlaps = await findOverlaps(turn, context, commit);
   const published = await publish({
     codeHost,
     branch,
@@ -60,7 +63,7 @@ export async function publishWork(turn: RunnerTurn, given: TurnContext, found: P
     settings: project.pullRequests,
     hasBlockingFindings: pushed.hasBlockingFindings,
     template,
-    turn: { checks, ...toldTurn(turn, described) },
+    turn: { checks, overlaps, ...toldTurn(turn, described) },
     redact,
     apart: context.apart,
     signal,
@@ -75,14 +78,14 @@ export async function publishWork(turn: RunnerTurn, given: TurnContext, found: P
     const note = `#${openBefore} was closed without merging, so no new pull request was opened.`;
     return { kind: "branch", branch, ...told, notes: [...notes, note] };
   }
-  const overlaps = await findOverlaps(turn, context, commit, jobId);
+  const sameLines = overlaps.filter(({ isSameLines }) => isSameLines).slice(0, MAX_OVERLAPS);
   const pullRequest = {
     ...published.pullRequest,
-    ...(overlaps.length > 0 && { overlaps: overlaps.map(({ url }) => url) }),
+    ...(sameLines.length > 0 && { overlaps: sameLines.map(({ url }) => url) }),
   };
   const isNew = pulls.open === null && pullRequest.state === "open";
   if (isNew && pullRequest.headSha !== commit) await assertOnBranch(turn, context, push);
-  const all = [...notes, ...overlaps.map(({ note }) => note), ...published.notes.map((note) => redact(note))];
+  const all = [...notes, ...overlapSentences(overlaps), ...published.notes.map((note) => redact(note))];
   return { kind: "pull-request", prLink: pullRequest.url, pullRequest, ...told, notes: all };
 }
 

@@ -1,0 +1,44 @@
+/** Another open pull request that changes some of the same pages. Its texts are bounded and redacted. */
+export type Overlap = {
+  url: string;
+  /** `owner/repository#1`, or the number alone. */
+  name: string;
+  /** True if it changes the same lines, of these pages. */
+  isSameLines: boolean;
+  /** The first pages that both change. */
+  paths: readonly string[];
+  /** How many more pages there are. */
+  morePaths: number;
+};
+
+/** Of all that is said in one sentence. */
+const ROOM = 300;
+
+/**
+ * What is told of other pull requests: a sentence for those that change the same lines, and one for
+ * those that only change the same pages. `showPath` is how a path is shown.
+ */
+export function overlapSentences(
+  overlaps: readonly Overlap[],
+  showPath: (path: string) => string = (path) => path,
+): string[] {
+  const listed = (isSameLines: boolean) =>
+    overlaps
+      .filter((overlap) => overlap.isSameLines === isSameLines)
+      .map(({ name, paths, morePaths }) => `${name} (${joined(paths.map(showPath), morePaths)})`);
+  return [sentence("Overlaps", listed(true)), sentence("Also changed in", listed(false))].flat();
+}
+
+function sentence(says: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  let left = ROOM;
+  const shown = names.filter((name, at) => (left -= name.length) >= 0 || at === 0);
+  return [`${says} ${joined(shown, names.length - shown.length)}.`];
+}
+
+/** "a", "a and b", "a, b and 2 more". */
+function joined(names: readonly string[], more: number): string {
+  const all = more === 0 ? [...names] : [...names, `${more} more`];
+  const last = all.pop() ?? "";
+  return all.length === 0 ? last : `${all.join(", ")} and ${last}`;
+}
