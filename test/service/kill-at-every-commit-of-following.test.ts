@@ -64,7 +64,7 @@ it.each(["before", "after"])(
         db.exec(
           "INSERT INTO jobs (id, project_id, repository, ref, model, created_at, active_at) VALUES ('a', 'docs', '', '', '', 0, 0)",
         );
-        new JobStore(db).followed.begin("a", `${site.host.url}/${OWNER}/${REPO}/pull/${number}`, 1);
+        new JobStore(db).followed.begin("a", `${site.host.url}/${OWNER}/${REPO}/pull/${number}`, [], 1);
         return createKey(db, { prefix: "docsagent", projectId: "docs", nowMs: 0 });
       });
       const key = made?.key ?? "";

@@ -25,6 +25,8 @@ type Settings = {
   hook?: ProxyHook;
   /** Further settings of the project. */
   project?: Partial<ServiceProject>;
+  /** True if the project `api` has the same repository. Otherwise it has no code host. */
+  sharesRepository?: boolean;
 };
 
 /**
@@ -38,6 +40,7 @@ export async function openFollowingWorld({
   app,
   hook,
   project,
+  sharesRepository = false,
 }: Settings = {}) {
   const resources = new AsyncDisposableStack();
   let clock: ManualClock = new ManualClock();
@@ -61,7 +64,7 @@ export async function openFollowingWorld({
     await ServiceUnderTest.start({
       projects: [
         makeServiceProject({ codeHost, ...project }),
-        makeServiceProject({ id: "api", codeHost: { kind: "none" } }),
+        makeServiceProject({ id: "api", codeHost: sharesRepository ? codeHost : { kind: "none" } }),
       ],
       env: { TOKEN, SECRET },
     }),
@@ -72,9 +75,10 @@ export async function openFollowingWorld({
   const at = { owner: OWNER, repo: REPO };
 
   /** Resolves to the answer to a client of level 1. */
-  async function record(id: string): Promise<Sent<typeof FollowedPullRequest> | null> {
+  async function record(id: string, projectId = "docs"): Promise<Sent<typeof FollowedPullRequest> | null> {
     const headers = { "Docs-Agent-Capabilities": "docs-agent/1" };
-    const answer = await service.ask(`/v2/agent/docs/job/${id}`, { headers });
+    const key = service.keys[projectId] ?? null;
+    const answer = await service.ask(`/v2/agent/${projectId}/job/${id}`, { key, headers });
     return ((await answer.json()) as { pullRequest: Sent<typeof FollowedPullRequest> | null }).pullRequest;
   }
 
@@ -86,21 +90,42 @@ export async function openFollowingWorld({
     mine: as(TOKEN).rest,
     hers: as(REVIEWER.token).rest,
     checks: as(CHECKS.token).rest.checks,
-    /** Creates a job whose turn has opened a pull request. Resolves to everything that names it. */
-    async job(files: Record<string, string> = { "docs/quickstart.md": "# Quickstart\n" }) {
-      const created = await service.ask("/v2/agent/docs/job", { body: { prompt: "Fix it" } });
+    /**
+     * Creates a job whose turn has opened a pull request. Resolves to everything that names it, and
+     * to the other open ones that the turn was told of. It has found that it `overlaps` those.
+     */
+    async job(
+      files: Record<string, string> = { "docs/quickstart.md": "# Quickstart\n" },
+      { projectId = "docs", overlaps = [] }: { projectId?: string; overlaps?: string[] } = {},
+    ) {
+      const jobs = `/v2/agent/${projectId}/job`;
+      const key = service.keys[projectId] ?? null;
+      const created = await service.ask(jobs, { key, body: { prompt: "Fix it" } });
       const { id } = (await created.json()) as { id: string };
       const run = await service.runner.runOf(id);
-      const number = await openPullRequest(site, `docs-agent/${id}`, files);
-      const sha = await site.tip(`docs-agent/${id}`);
+      const headRef = `docs-agent/${id}`;
+      const number = await openPullRequest(site, headRef, files);
+      const sha = await site.tip(headRef);
       const prLink = `${host.url}/${OWNER}/${REPO}/pull/${number}`;
-      run.end({ kind: "pull-request", prLink, summary: "Fixed", leftOut: [] });
+      const size = { files: 1, additions: 1, deletions: 0 };
+      const left = {
+        url: prLink,
+        number,
+        title: "Fix",
+        state: "open" as const,
+        ...size,
+        headRef,
+        headSha: sha,
+      };
+      const pullRequest = overlaps.length === 0 ? null : { ...left, overlaps };
+      run.end({ kind: "pull-request", prLink, pullRequest, summary: "Fixed", leftOut: [] });
       const ended = async () => {
-        const job = await (await service.ask(`/v2/agent/docs/job/${id}`)).json();
+        const job = await (await service.ask(`${jobs}/${id}`, { key })).json();
         return (job as { status: string }).status !== "active";
       };
       await until(ended);
-      return { id, number, sha, prLink, pull: { ...at, pull_number: number } };
+      const { openPulls } = run.input;
+      return { id, number, sha, prLink, openPulls, pull: { ...at, pull_number: number } };
     },
     record,
     /** Lets time pass, and waits until everything that is due by then has been done. */

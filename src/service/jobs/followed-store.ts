@@ -2,6 +2,7 @@ import { z } from "zod";
 import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest } from "../../shared/contract/pull-request.ts";
 import { json } from "../base/json.ts";
+import { OverlapStore } from "./overlap-store.ts";
 import type { Tables } from "./tables.ts";
 
 /** What is remembered about a followed pull request. Times are epoch milliseconds. */
@@ -59,13 +60,19 @@ const AWAITS_LIVE = `pull_request ->> '$.url' = ? AND pull_request ->> '$.state'
 /** The jobs whose pull requests are followed, and what is known about them. */
 export class FollowedStore {
   readonly #tables: Tables;
+  readonly #overlaps: OverlapStore;
 
   constructor(tables: Tables) {
     this.#tables = tables;
+    this.#overlaps = new OverlapStore(tables);
   }
 
-  /** Call this inside a transaction, when a turn of the job has left its pull request. */
-  begin(jobId: string, link: string, nowMs: number): void {
+  /**
+   * Call this inside a transaction, when a turn of the job has left its pull request. `overlaps` are
+   * the pages of others that it found to change the same lines.
+   */
+  begin(jobId: string, link: string, overlaps: readonly string[], nowMs: number): void {
+    this.#overlaps.replace(jobId, overlaps);
     const again = `UPDATE followed SET look_at = ${NOW} WHERE job_id = ?2 AND link = ?3`;
     if (this.#tables.run(again, nowMs, jobId, link) > 0) return;
     const sql = `INSERT OR REPLACE INTO followed (job_id, project_id, link, began_at, look_at)
@@ -141,7 +148,7 @@ export class FollowedStore {
    * changes. A look that was requested in the meantime stays due.
    */
   setLooked(
-    { jobId, link, lookAt: wasDueAt }: FollowedJob,
+    { jobId, link, lookAt: wasDueAt, record: before }: FollowedJob,
     { record, memory, lookAt }: Pick<FollowedJob, "record" | "memory"> & { lookAt: number | null },
   ): void {
     const sql = `UPDATE followed SET memory = ?1, look_at = iif(look_at = ?2, ?3, look_at)
@@ -151,5 +158,11 @@ export class FollowedStore {
     // Only written if it differs, because each write is told to clients.
     const change = `UPDATE jobs SET pull_request = ?1 WHERE id = ?2 AND pull_request <> ?1`;
     this.#tables.run(change, JSON.stringify(record && z.encode(FollowedPullRequest, record)), jobId);
+    if (isSeenOpen(before) !== isSeenOpen(record)) this.#overlaps.tellOthers(jobId);
   }
+}
+
+/** What wasn't looked at yet was just left open. */
+function isSeenOpen(record: FollowedPullRequest | null): boolean {
+  return record === null || (record.state === "open" && record.isVisible);
 }

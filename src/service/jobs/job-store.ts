@@ -251,7 +251,7 @@ export class JobStore {
       }
       if (result.kind === "pull-request") {
         this.#tables.run(`UPDATE jobs SET pr_link = ? WHERE id = ?`, result.prLink, jobId);
-        this.followed.begin(jobId, result.prLink, nowMs);
+        this.followed.begin(jobId, result.prLink, result.pullRequest?.overlaps ?? [], nowMs);
       }
       this.questions.forget(jobId, number);
       if (changed === 1) this.#touch(jobId, nowMs);

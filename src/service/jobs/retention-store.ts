@@ -34,6 +34,7 @@ export class RetentionStore {
         ORDER BY created_at LIMIT ?3`;
       const ids = this.#tables.ids(sql, projectId, beforeMs, limit);
       for (const id of ids) {
+        this.#tables.run(`DELETE FROM overlaps WHERE job_id = ?1 OR other_id = ?1`, id);
         for (const table of ["questions", "attachments", "followed", "turns"]) {
           this.#tables.run(`DELETE FROM ${table} WHERE job_id = ?`, id);
         }

@@ -6,6 +6,7 @@ import { FollowedPullRequest, LeftPullRequest } from "../../shared/contract/pull
 import { json } from "../base/json.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { TurnQuality } from "../runner/runner.ts";
+import { OVERLAPS } from "./overlap-store.ts";
 import { columnsOf } from "./tables.ts";
 import { Authors, Requester } from "../../shared/contract/request.ts";
 import { JobStatus } from "../../shared/contract/job.ts";
@@ -29,6 +30,8 @@ export const JobRow = z.object({
   status: JobStatus,
   /** How often the agent has answered reviews and failed checks of its pull request. */
   rounds: z.int(),
+  /** The pages of other open pull requests that change the same lines as its own. */
+  overlaps: json(z.array(z.string())),
 });
 export type JobRow = z.infer<typeof JobRow>;
 
@@ -102,8 +105,8 @@ const STATUS = `CASE
 const ROUNDS = `(SELECT count(*) FROM turns WHERE job_id = jobs.id AND is_round = 1 AND number > coalesce(
     (SELECT min(number) FROM turns WHERE job_id = jobs.id AND pull_request ->> '$.url' = jobs.pr_link), 0))`;
 /** Selects {@link JobRow}s. */
-export const SELECT_JOB = `SELECT ${columnsOf(JobRow.omit({ status: true, rounds: true }))},
-  ${STATUS} AS status, ${ROUNDS} AS rounds
+export const SELECT_JOB = `SELECT ${columnsOf(JobRow.omit({ status: true, rounds: true, overlaps: true }))},
+  ${STATUS} AS status, ${ROUNDS} AS rounds, ${OVERLAPS} AS overlaps
   FROM jobs`;
 /** Selects {@link TurnRow}s. */
 export const SELECT_TURN = `SELECT ${columnsOf(TurnRow)} FROM turns`;

@@ -60,10 +60,13 @@ export function toSentTurn(turn: TurnRow): Sent<typeof JobTurn> {
 export function toSentPullRequest({
   pullRequest,
   rounds,
-}: Pick<JobRow, "pullRequest" | "rounds">): Sent<typeof FollowedPullRequest> | null {
+  overlaps,
+}: Pick<JobRow, "pullRequest" | "rounds" | "overlaps">): Sent<typeof FollowedPullRequest> | null {
   if (pullRequest === null) return null;
-  const left = pullRequest.state === "open" ? { roundsLeft: Math.max(0, MAX_ROUNDS - rounds) } : {};
-  return z.encode(FollowedPullRequest, { ...pullRequest, ...left });
+  if (pullRequest.state !== "open") return z.encode(FollowedPullRequest, pullRequest);
+  const roundsLeft = Math.max(0, MAX_ROUNDS - rounds);
+  const others = overlaps.length === 0 ? {} : { overlaps };
+  return z.encode(FollowedPullRequest, { ...pullRequest, roundsLeft, ...others });
 }
 
 /** A question, as it is sent. */

@@ -261,4 +261,13 @@ export const serviceSchema: readonly string[] = [
   -- 1 for a turn that has answered reviews and failed checks, with a push or with replies.
   ALTER TABLE turns ADD COLUMN is_round INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- Jobs whose pull requests change the same lines. Each pair is there twice, one in either order.
+  CREATE TABLE overlaps (
+    job_id TEXT NOT NULL REFERENCES jobs (id),
+    other_id TEXT NOT NULL REFERENCES jobs (id),
+    PRIMARY KEY (job_id, other_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX overlaps_by_other ON overlaps (other_id);
+  `,
 ];

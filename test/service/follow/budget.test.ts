@@ -43,7 +43,7 @@ it.each(atNight(AT_NIGHT, BY_DAY))(
         const id = `job-${repo}-${number}`;
         const sql = `INSERT INTO jobs (id, project_id, repository, ref, model, created_at, active_at) VALUES (?, ?, '', '', '', ?, ?)`;
         service.db.prepare(sql).run(id, `p${repo}`, nowMs(), nowMs());
-        service.store.followed.begin(id, host.link(repo, number), nowMs());
+        service.store.followed.begin(id, host.link(repo, number), [], nowMs());
       }
     }
     await service.stop();

@@ -65,7 +65,7 @@ it("tells where the change is, once the page of the site has the new words", asy
   await world.pass(24 * HOUR);
   expect(site.asked).toHaveLength(before);
   // A later turn of the job has it looked at once more.
-  world.service.store.followed.begin(id, prLink, world.service.clock.now());
+  world.service.store.followed.begin(id, prLink, [], world.service.clock.now());
   await world.service.stop();
   await world.service.start();
   await world.pass(MINUTE);
