@@ -45,6 +45,7 @@ const APART = [
   "src/service/runner/publish/whole-title.ts",
   "src/service/runner/publish/wrapped-text.ts",
   "src/service/runner/turn/reviews/answers-of.ts",
+  "src/service/runner/turn/reviews/others-changes.ts",
   "src/service/runner/turn/reviews/reply-texts.ts",
   "src/service/runner/turn/reviews/review-material.ts",
   "src/service/runner/turn/checks/added-switches.ts",
@@ -215,6 +216,8 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/turn/steps/open-tree.ts": "what git lists: each path once",
   "src/service/runner/turn/steps/push-work.ts": "our own notes, and names of files, only counted",
   "src/service/runner/turn/steps/publish-work.ts": "bounded texts that were read before",
+  "src/service/runner/turn/steps/read-others-changes.ts":
+    "names of pages, only listed; 60 changes of 64 KiB, only copied",
   "src/service/runner/turn/steps/report-nothing.ts": "50 paths, and ten refused actions",
   "src/service/runner/turn/steps/run-check.ts":
     "joins at most 4 MiB of output, and searches it for one folder",

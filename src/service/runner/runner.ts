@@ -95,7 +95,10 @@ export type RunTurnInput = {
    * milliseconds. Null if it hasn't.
    */
   closedSeenAt: number | null;
-  /** The open pull requests of the project's other jobs, the newest first, as last seen. */
+  /**
+   * The newest 20 open pull requests of other jobs in the same repository, the newest first, as last
+   * seen.
+   */
   openPulls?: OpenPull[];
   /** Who wrote what the prompt quotes, or null if that isn't known. */
   authors: Authors | null;

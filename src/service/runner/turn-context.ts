@@ -17,7 +17,11 @@ import type { KeptTrees } from "./workspace/tree/kept-trees.ts";
 import type { KeptOutputs } from "./turn/checks/kept-outputs.ts";
 
 /** A turn, as the runner's steps see it. */
-export type RunnerTurn = Omit<RunTurnInput, "signal" | "report" | "ask"> & { material?: TurnMaterial };
+export type RunnerTurn = Omit<RunTurnInput, "signal" | "report" | "ask"> & {
+  material?: TurnMaterial;
+  /** What open pull requests of other jobs change near what is asked, quoted for the agent. */
+  othersChanges?: string;
+};
 
 /**
  * What others said that the turn is about, quoted for its agent. The agent answers so many

@@ -35,6 +35,14 @@ const turn = fc
     [said, "", ...(isTold ? [words, ""] : []), ...pages.map((each) => `- ${each}: ${words}`)].join("\n"),
   );
 
+const overlap = fc.record({
+  url: fc.constant("https://github.com/acme/docs/pull/7"),
+  name: fc.integer({ min: 1, max: 99_999 }).map((number) => `acme/docs#${number}`),
+  isSameLines: fc.boolean(),
+  paths: fc.uniqueArray(page, { minLength: 1, maxLength: 3 }),
+  morePaths: fc.nat({ max: 50 }),
+});
+
 /** Paths and names of files that a title may have. Of a path that is too long, its end. */
 const isWhole = (word: string) =>
   [...PATHS, "docs/old.md", "docs/new.md"].some(
@@ -47,8 +55,9 @@ it("of any turns, the title is whole and short, and the text names each changed 
       fc.array(turn, { minLength: 1, maxLength: 8 }),
       fc.uniqueArray(page, { minLength: 1 }),
       fc.constantFrom("{title}", "docs: {title}", "[docs team, please look] {title}"),
-      (summaries, changed, template) => {
-        const told = lastOf(summaries, changed);
+      fc.array(overlap, { maxLength: 20 }),
+      (summaries, changed, template, overlaps) => {
+        const told = lastOf(summaries, changed, { overlaps });
         const undone = PATHS.filter((path) => !changed.includes(path));
         const last = { ...told, change: told.change && { ...told.change, undone } };
         const title = changeTitle(last, plain);

@@ -22,7 +22,14 @@ import { type AgentResult, type AgentRun, ProgressLines } from "./agent.ts";
 import { failureOf, lastWordsOf, startAgent } from "./agent-process.ts";
 import { attachmentBlocks } from "./attachments.ts";
 import { PausableClock } from "./pausable-clock.ts";
-import { attachmentsText, earlierTurnsText, findingsText, materialText, RESUMED_TEXT } from "./brief.ts";
+import {
+  attachmentsText,
+  earlierTurnsText,
+  findingsText,
+  materialText,
+  othersChangesText,
+  RESUMED_TEXT,
+} from "./brief.ts";
 
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
@@ -157,6 +164,7 @@ async function promptFor({ takes, knownTurns }: OpenSession, run: AgentRun): Pro
     unknown === 0 ? "" : earlierTurnsText(run.earlierTurns.slice(-unknown), run.number),
     attachmentsText(run.attachments),
     materialText(run),
+    othersChangesText(run),
   ];
   const context = texts.filter((text) => text !== "").join("\n\n");
   run.onBrief([context, `Now:\n${run.prompt}`, again].filter((text) => text !== "").join("\n\n"));

@@ -21,6 +21,7 @@ import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
 import { pushWork } from "./steps/push-work.ts";
 import { publishWork } from "./steps/publish-work.ts";
+import { readOthersChanges } from "./steps/read-others-changes.ts";
 import { reportNothing } from "./steps/report-nothing.ts";
 import { workInRounds } from "./steps/work-in-rounds.ts";
 import type { TurnContext, RunnerTurn, Success } from "../turn-context.ts";
@@ -52,7 +53,8 @@ async function workOn(
   using opened = await openContexts(turn, context);
   const { contexts } = opened;
   using tree = await openTree(context, start.commit, turn.jobId);
-  const { ran, answers: content, ...work } = await workInRounds(tree, turn, context, { ...start, contexts });
+  const asked = { ...turn, othersChanges: await readOthersChanges(turn, context, start) };
+  const { ran, answers: content, ...work } = await workInRounds(tree, asked, context, { ...start, contexts });
   const { commit } = work;
   const read = { ...opened.read, notes: [...opened.read.notes, ...work.notes] };
   const said = { content, from: tree.commit, to: commit };

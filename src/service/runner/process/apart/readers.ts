@@ -14,6 +14,7 @@ import { messagesOfOthers } from "../../publish/slack-words.ts";
 import { sourcesText } from "../../publish/sources-text.ts";
 import { changedPullRequestText, newPullRequestText } from "../../publish/text-readers.ts";
 import { answersOf } from "../../turn/reviews/answers-of.ts";
+import { othersChanges } from "../../turn/reviews/others-changes.ts";
 import { replyTexts } from "../../turn/reviews/reply-texts.ts";
 import { reviewMaterial } from "../../turn/reviews/review-material.ts";
 import { addedSwitches } from "../../turn/checks/added-switches.ts";
@@ -48,6 +49,7 @@ export const APART_READERS = {
   hasNewWords,
   readLongMessage,
   reviewMaterial,
+  othersChanges,
   answersOf,
   replyTexts,
 } satisfies Record<string, (input: never, redact: Redact) => unknown>;

@@ -31,6 +31,7 @@ export const SUBJECTS: Record<ReaderName, Subject> = {
   changedPullRequestText: WORDS,
   readLongMessage: { what: "A message that the agent sent", advice: SMALLER },
   reviewMaterial: { what: "The reviews", advice: "Resolve some of the comments." },
+  othersChanges: { what: "The changes of open pull requests", advice: "Ask again when they are merged." },
   answersOf: { what: "What the agent says about the comments", advice: SMALLER },
   replyTexts: WORDS,
   touchSameLines: CHANGE,

@@ -96,7 +96,8 @@ function nameOf(login: string): string {
   return /^[\w-]{1,100}$/.test(login) ? login : "Somebody";
 }
 
-function quotedLines(text: string): string {
+/** The text with a mark before each line, so that nothing in it looks like a word of ours. */
+export function quotedLines(text: string): string {
   return text
     .split("\n")
     .map((line) => `> ${line}`.trimEnd())

@@ -6,8 +6,7 @@ import { patchOf } from "../../workspace/git/changed-pages.ts";
 import type { OpenPull } from "../../runner.ts";
 import type { RunnerTurn, TurnContext } from "../../turn-context.ts";
 
-/** The most pull requests that a change is compared with, and pages of each. */
-const PULLS_MAX = 20;
+/** The most pages of a pull request that are compared line by line. */
 const PAGES_MAX = 50;
 const NAMED_PAGES = 3;
 const PATH_CHARS = 80;
@@ -27,7 +26,7 @@ export async function findOverlaps(
   if (openPulls.length === 0) return found;
   const changeOf = (headSha: string) => orSkip(context, () => changeOfPull(context, { jobId, headSha }));
   const own = await changeOf(commit);
-  for (const pull of own === null ? [] : openPulls.slice(0, PULLS_MAX)) {
+  for (const pull of own === null ? [] : openPulls) {
     const theirs = new Set((await changeOf(pull.headSha))?.pages.map(({ path }) => path));
     const paths = own?.pages.map(({ path }) => path).filter((path) => theirs.has(path)) ?? [];
     if (paths.length === 0) continue;
