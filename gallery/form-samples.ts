@@ -2,6 +2,7 @@ import type { ModalView } from "@slack/types";
 import type { Draft } from "../src/app/rules/records.ts";
 import type { QuotedMessage, Segment, SharedFile, ThreadMessage } from "../src/app/rules/turn/request.ts";
 import { answerModal } from "../src/app/intake/answers.ts";
+import { waitingReviewsText } from "../src/shared/contract/waiting-reviews.ts";
 import { askedBefore } from "../src/app/intake/asked-before.ts";
 import { requestForm } from "../src/app/intake/request-form.ts";
 import { ANA, BEN, DOCS, LONG, NOON, makeUpTurn } from "./made-up.ts";
@@ -64,6 +65,11 @@ function form(draft: Draft, state?: Parameters<typeof requestForm>[4]): ModalVie
   return requestForm("draft-1", draft, ["docs", "handbook"], "docs", state);
 }
 
+const WAITING = `docs: ${waitingReviewsText(
+  { count: 12, since: NOON - 9 * 86_400_000, reviewers: ["maria", "tom"] },
+  NOON,
+)}`;
+
 const running = makeUpTurn({ name: "watching", since: NOON, troubleSince: null });
 const clock = { now: () => NOON + 4 * 60_000, monotonicMs: () => 0, wallMs: () => 0, wakeAt: () => () => {} };
 
@@ -72,6 +78,7 @@ export const formSamples: [string, ModalView][] = [
   ["of the command", form(command)],
   ["of the command, one project", requestForm("draft-1", command, ["docs"], "docs")],
   ["for one message", form(picked)],
+  ["where many pull requests wait", form(picked, { waiting: WAITING })],
   ["for one message, with a service that may publish it", form({ ...picked, quotesWordsOnly: false })],
   ["for a thread that is being read", form({ ...picked, isThreadUnread: true })],
   ["for a thread", form(thread)],

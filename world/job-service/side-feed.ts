@@ -1,3 +1,4 @@
+import type { JobChanges } from "../../src/shared/contract/feed.ts";
 import type { FullJob } from "../../src/shared/contract/job.ts";
 import type { Sent } from "../../src/shared/contract/reading.ts";
 import type { ServerResponse } from "node:http";
@@ -26,6 +27,8 @@ export class SideFeed {
   /** Every request, in order. */
   readonly requests: FeedRequest[] = [];
   lie: FeedLie | null = null;
+  /** What each answer says of pull requests that wait for a review. */
+  waitingReviews: Sent<typeof JobChanges>["waitingReviews"];
 
   /**
    * If `isHeld` is true, an answer waits for a change, as it should, by this clock. Otherwise it
@@ -90,6 +93,7 @@ export class SideFeed {
   }
 
   #reply(jobs: readonly Sent<typeof FullJob>[], next: number): SideReply {
-    return { status: 200, json: { jobs, next: `c${next}` } };
+    const { waitingReviews } = this;
+    return { status: 200, json: { jobs, next: `c${next}`, ...(waitingReviews && { waitingReviews }) } };
   }
 }

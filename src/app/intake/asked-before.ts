@@ -12,6 +12,7 @@ import { namesOf, type IntakeDeps } from "./deps.ts";
 import { following } from "./status-buttons.ts";
 import { answerPress, answerTo } from "./press.ts";
 import { type FormState, readFormMetadata, requestForm } from "./request-form.ts";
+import { waitingText } from "./waiting-text.ts";
 import type { TickedValues } from "./share-list.ts";
 
 /**
@@ -96,8 +97,8 @@ export async function formWithNote(deps: IntakeDeps, metadata: string, answer: s
   const { draftId, warnedOf } = readFormMetadata(metadata);
   const draft = await deps.records.get("draft", draftId);
   if (draft === undefined) return textView(answer);
-  const asked = [section(answer)];
-  return requestForm(draftId, draft, namesOf(deps.projects), deps.projects[0].name, { warnedOf, asked });
+  const state = { warnedOf, asked: [section(answer)], waiting: await waitingText(deps) };
+  return requestForm(draftId, draft, namesOf(deps.projects), deps.projects[0].name, state);
 }
 
 /**

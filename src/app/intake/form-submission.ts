@@ -19,6 +19,7 @@ import {
   REQUEST_FORM,
   requestForm,
 } from "./request-form.ts";
+import { waitingText } from "./waiting-text.ts";
 import { sharedOf } from "./share-list.ts";
 import { refusedOf, withoutRefused } from "../gather/gather-context.ts";
 
@@ -35,6 +36,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       if (accepted.kind === "asked-before") {
         const state = {
           ...askedBefore(deps, accepted, body.user.id, form.warnedOf),
+          waiting: await waitingText(deps),
           instructions: form.typed,
         };
         const names = namesOf(deps.projects);

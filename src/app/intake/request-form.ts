@@ -25,6 +25,7 @@ import { namesOf, type IntakeDeps } from "./deps.ts";
 import { lookUpNames, withheldIn, withoutGuests, withoutGuestsShown } from "../gather/gather-context.ts";
 import { knownOf, lookUpFiles } from "../gather/gather-files.ts";
 import { shareList } from "./share-list.ts";
+import { waitingText } from "./waiting-text.ts";
 
 export const REQUEST_FORM = "request_form";
 export const INSTRUCTIONS = "instructions";
@@ -52,10 +53,15 @@ function formMetadata({ draftId, warnedOf }: FormMetadata): string {
 }
 
 /**
- * What a form shows besides its draft. `asked` says who asked for the same before. `instructions`
- * is what was typed so far.
+ * What a form shows besides its draft. `asked` says who asked for the same before, and `waiting`
+ * which pull requests wait for a review. `instructions` is what was typed so far.
  */
-export type FormState = { warnedOf?: string[]; asked?: KnownBlock[]; instructions?: string };
+export type FormState = {
+  warnedOf?: string[];
+  asked?: KnownBlock[];
+  waiting?: string;
+  instructions?: string;
+};
 
 /**
  * Stores the draft, then opens the form. `sayNotOpened` tells the person if that fails. `triggerId`
@@ -69,13 +75,15 @@ export async function openRequestForm(
   form: { triggerId: string; project: string; draft: Draft; state?: FormState | undefined },
 ): Promise<void> {
   const draftId = form.triggerId;
+  let waiting = "";
   const viewOf = (draft: Draft) =>
-    requestForm(draftId, draft, namesOf(deps.projects), form.project, form.state);
+    requestForm(draftId, draft, namesOf(deps.projects), form.project, { ...form.state, waiting });
   let asked = form.draft;
   let open: { id?: string; hash?: string } | undefined;
   try {
     if (asked.quoted !== null) asked = await shareable(deps, asked, asked.quoted);
     await keepDraft(deps, draftId, asked);
+    waiting = await waitingText(deps);
     ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(asked) }));
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not open the form");
@@ -197,7 +205,7 @@ export function requestForm(
   draft: Draft,
   projects: string[],
   project: string,
-  { warnedOf = [], asked = [], instructions }: FormState = {},
+  { warnedOf = [], asked = [], waiting = "", instructions }: FormState = {},
 ): ModalView {
   const { quoted } = draft;
   return {
@@ -209,6 +217,7 @@ export function requestForm(
     private_metadata: formMetadata({ draftId, warnedOf }),
     blocks: [
       ...asked,
+      ...(waiting === "" ? [] : [context([waiting])]),
       ...(quoted === null ? [] : quotedBlocks(quoted)),
       ...shareList(draft),
       {

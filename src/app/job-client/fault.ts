@@ -1,10 +1,16 @@
-import type { Announced, AnswerWith, JobServiceFault } from "../rules/ports/job-service.ts";
+import type { Announced, AnswerWith, Changes, JobServiceFault } from "../rules/ports/job-service.ts";
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { cut, jsonOf } from "../../shared/text/text.ts";
 import { ErrorBody } from "../../shared/contract/request.ts";
 import { LEVEL_KEY, levelOfService, saysItHonorsKeys } from "../../shared/contract/level.ts";
 import type { Exchange } from "./exchange.ts";
-import { ReadChanges, ReadJob, ReadBeyondContract, type ReportedJob } from "../rules/known-job.ts";
+import {
+  ReadBesideChanges,
+  ReadBeyondContract,
+  ReadChanges,
+  ReadJob,
+  type ReportedJob,
+} from "../rules/known-job.ts";
 import { parseRetryAfter } from "../../shared/machine/retry-after.ts";
 
 const MAX_SAID_CHARS = 300;
@@ -101,10 +107,7 @@ export function readJob(
 }
 
 /** Reads an answer of the feed. Jobs that can't be read are left out. */
-export function readChanges(
-  json: unknown,
-  context: CallContext,
-): { changed: ReportedJob[]; next: string } | { problem: string } {
+export function readChanges(json: unknown, context: CallContext): Changes | { problem: string } {
   const page = ReadChanges.safeParse(json);
   if (!page.success) return { problem: "what isn't an answer of a feed" };
   const { jobs, next } = page.data;
@@ -114,7 +117,7 @@ export function readChanges(
     const read = readJob(job, context);
     return "problem" in read ? [] : [read];
   });
-  return { changed, next };
+  return { changed, next, ...ReadBesideChanges.parse(redacted(json, context.redact) ?? {}) };
 }
 
 export function readJobDiff(json: unknown, { redact }: CallContext): { diff: JobDiff } | { problem: string } {

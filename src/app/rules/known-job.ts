@@ -5,6 +5,7 @@ import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest, MAX_REVIEWS, Review } from "../../shared/contract/pull-request.ts";
 import { JobQuestion, MAX_QUESTIONS, QuestionChoice } from "../../shared/contract/question.ts";
 import { readableItems, storedObject } from "../../shared/contract/reading.ts";
+import { WaitingReviews } from "../../shared/contract/waiting-reviews.ts";
 import { JobTurn, MAX_SHOWN_TURNS } from "../../shared/contract/turn.ts";
 
 /** The most choices that are read from a service that offers more than ours. */
@@ -104,6 +105,9 @@ export const ReadChanges = z.object({
   jobs: z.array(z.unknown()).pipe(readableItems(z.looseObject({ id: z.string() }), MAX_READ_CHANGES)),
   next: JobChanges.shape.next.min(1).max(CURSOR_MAX_CHARS),
 });
+
+/** Reads what an answer of the feed says besides. Never fails: unreadable parts are left out. */
+export const ReadBesideChanges = lenient(z.object({ waitingReviews: WaitingReviews.nullable() }));
 
 /** A job, and what the service says of it beyond the contract. */
 export type ReportedJob = { job: KnownJob; report?: BeyondContract };

@@ -177,6 +177,15 @@ export const FeedRecord = storedObject({
   faults: z.number().int(),
   /** How often in a row it answered at once with nothing new. */
   quick: z.number().int().default(0),
+  /** How many pull requests of the project wait for a review, if they are too many. */
+  waitingReviews: storedObject({
+    count: z.number().int(),
+    /** Epoch milliseconds. */
+    since: z.number(),
+    reviewers: z.array(z.string()),
+  })
+    .nullable()
+    .default(null),
 });
 export type FeedRecord = z.infer<typeof FeedRecord>;
 

@@ -63,7 +63,8 @@ export async function feed(deps: TaskDeps, given: Task): Promise<Step> {
   if (next.quick === QUICK_THAT_END) adds.push(...(await watchesOf(deps, project, FOLLOW_EVERY_MS)));
   const dueAt = Math.max(now, askedAt + gapMs({ isNew, quick: next.quick }));
   const faults = hasBegun ? (known?.faults ?? 0) : 0;
-  const heard = { cursor: answer.next, heardAt: now, faults, quick: next.quick };
+  const { waitingReviews } = answer;
+  const heard = { cursor: answer.next, heardAt: now, faults, quick: next.quick, waitingReviews };
   return () => ({
     writes: [feedWrite(project, heard)],
     adds,
@@ -93,7 +94,9 @@ async function breakOff(
   const delayMs = retryDelayMs({ attempt: faults, retryAfterMs, random: deps.random() });
   const cursor = fault.status === 410 ? null : (known?.cursor ?? null);
   return () => ({
-    writes: [feedWrite(project, { cursor, heardAt: known?.heardAt ?? 0, faults, quick: 0 })],
+    writes: [
+      feedWrite(project, { cursor, heardAt: known?.heardAt ?? 0, faults, quick: 0, waitingReviews: null }),
+    ],
     adds,
     value: isOver ? { kind: "done" } : { kind: "again", dueAt: now + delayMs },
   });

@@ -1,6 +1,8 @@
 import type { FullJob } from "../../shared/contract/job.ts";
 import type { Sent } from "../../shared/contract/reading.ts";
-import type { OpenAPIHono } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { WaitingReviews } from "../../shared/contract/waiting-reviews.ts";
+import { waitingReviews } from "../jobs/waiting-reviews.ts";
 import { LEVEL_KEY, levelOfClient } from "../../shared/contract/level.ts";
 import { LIST_START, parseCursor, toCursor } from "../jobs/list-place.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
@@ -27,12 +29,20 @@ function addOneJob(app: OpenAPIHono, { store }: ServiceAppDeps): void {
   });
 }
 
-function addChanges(app: OpenAPIHono, { store, clock }: ServiceAppDeps): void {
+function addChanges(app: OpenAPIHono, deps: ServiceAppDeps): void {
+  const { store, projects, clock } = deps;
+  const beside = (projectId: string) => {
+    const project = projects.get(projectId);
+    const waiting = project === undefined ? null : waitingReviews(deps, project);
+    return waiting === null ? {} : { waitingReviews: z.encode(WaitingReviews, waiting) };
+  };
   app.openapi(routes.changesRoute, async (context) => {
     const { projectId } = context.req.valid("param");
     const { after, wait } = context.req.valid("query");
     const { changes } = store;
-    if (after === undefined) return context.json({ jobs: [], next: changes.toCursor() }, 200);
+    if (after === undefined) {
+      return context.json({ jobs: [], next: changes.toCursor(), ...beside(projectId) }, 200);
+    }
     const from = changes.parseCursor(after);
     if (from === null)
       throw new HttpFault(410, "The cursor isn't known. Begin without one, and read your jobs.");
@@ -51,7 +61,7 @@ function addChanges(app: OpenAPIHono, { store, clock }: ServiceAppDeps): void {
       jobs.push(shown);
       next = changed;
     }
-    return context.json({ jobs, next: changes.toCursor(next) }, 200);
+    return context.json({ jobs, next: changes.toCursor(next), ...beside(projectId) }, 200);
   });
 }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest } from "../../shared/contract/pull-request.ts";
+import { Time } from "../../shared/contract/reading.ts";
 import { json } from "../base/json.ts";
 import { OverlapStore } from "./overlap-store.ts";
 import type { Tables } from "./tables.ts";
@@ -38,6 +39,13 @@ const FollowedRow = z.object({
   record: json(lenient(FollowedPullRequest.nullable())),
 });
 export type FollowedJob = z.infer<typeof FollowedRow>;
+
+/** A job whose pull request waits for a review, since when, and for whom. */
+const AwaitingRow = z.object({
+  jobId: z.string(),
+  since: Time.or(z.int()),
+  reviewers: json(z.array(z.string())),
+});
 
 const SELECT = `SELECT job_id AS jobId, followed.project_id AS projectId, branch_prefix AS branchPrefix,
     link, began_at AS beganAt, look_at AS lookAt, memory,
@@ -84,6 +92,17 @@ export class FollowedStore {
   /** The followed jobs of these projects. */
   of(projectIds: readonly string[]): FollowedJob[] {
     return this.#tables.all(FollowedRow, `${SELECT} AND ${OF_PROJECTS}`, JSON.stringify(projectIds));
+  }
+
+  /** The jobs of these projects whose pull requests are open, seen, no drafts, and not reviewed yet. */
+  awaitingReview(projectIds: readonly string[]): z.infer<typeof AwaitingRow>[] {
+    const field = (name: string) => `pull_request ->> '$.${name}'`;
+    const sql = `SELECT job_id AS jobId, coalesce(${field("openedAt")}, began_at) AS since,
+        coalesce(pull_request -> '$.waitingFor', '[]') AS reviewers
+      FROM followed JOIN jobs ON jobs.id = job_id
+      WHERE look_at IS NOT NULL AND ${OF_PROJECTS} AND ${IS_OPEN} AND ${field("review")} = 'none'
+        AND coalesce(${field("isVisible")}, 1) AND NOT coalesce(${field("isDraft")}, 0)`;
+    return this.#tables.all(AwaitingRow, sql, JSON.stringify(projectIds));
   }
 
   /** The followed jobs that are due for a look, the one that has waited longest first. */

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { waitingReviewsText } from "../../shared/contract/waiting-reviews.ts";
 import { within, type Logger } from "../../shared/machine/ports.ts";
 import { messageOf } from "../../shared/errors.ts";
 import type { TaskEnd } from "../../shared/queue/task-queue.ts";
@@ -8,7 +9,7 @@ import type { FollowedJob } from "./followed-store.ts";
 import { type OpenPull, RunnerLostError, type RunTurnInput, type RunTurnResult } from "../runner/runner.ts";
 import { concludeTurn, failedAttempt, nextOfJob } from "./end-turn.ts";
 import type { TurnRow, TurnKey } from "./rows.ts";
-import { waitingReviewsNote } from "./waiting-reviews.ts";
+import { waitingReviews } from "./waiting-reviews.ts";
 import { ReportWriter } from "./report-writer.ts";
 import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
@@ -168,14 +169,15 @@ async function endOfResult(deps: ServiceTaskDeps, run: Attempt, result: RunTurnR
 
 /** The result with a note on other pull requests, if too many wait for a review. */
 function withWaitingReviews(
-  { store, projects, clock }: ServiceTaskDeps,
+  deps: ServiceTaskDeps,
   { key: { jobId }, project }: Attempt,
   result: RunTurnResult,
 ): RunTurnResult {
   if (result.kind !== "pull-request") return result;
-  const followed = store.followed.of(projectsBeside(project, projects.values()));
-  const note = waitingReviewsNote(project, followed, { jobId, now: clock.now() });
-  return note === null ? result : { ...result, notes: [...(result.notes ?? []), note] };
+  const waiting = waitingReviews(deps, project, jobId);
+  if (waiting === null) return result;
+  const note = waitingReviewsText(waiting, deps.clock.now(), "other ");
+  return { ...result, notes: [...(result.notes ?? []), note] };
 }
 
 async function takeBack(deps: ServiceTaskDeps, run: Attempt): Promise<TaskEnd> {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { FullJob } from "./job.ts";
+import { WaitingReviews } from "./waiting-reviews.ts";
 
 /**
  * Answer of a list, newest first, without turns and questions. `next` is the next page's `after`,
@@ -16,4 +17,8 @@ export const JobList = z.object({
 export const JobChanges = z.object({
   jobs: z.array(FullJob).describe("The jobs as they are now, with the fields that the client asked for."),
   next: z.string().describe("Goes into `after`."),
+  waitingReviews: WaitingReviews.optional().describe(
+    "The open pull requests of the project's repository that wait for a review, if they are more than " +
+      "its settings want. Otherwise absent.",
+  ),
 });

@@ -242,6 +242,7 @@ it("jobs are polled at once when a feed breaks off, whatever the clock of the re
     version: 1 as const,
     cursor: "c1",
     heardAt: rig.clock.now() - 10 * 60_000,
+    waitingReviews: null,
     faults: 0,
     quick: 0,
   };

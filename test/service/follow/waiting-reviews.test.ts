@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { waitingReviewsNote } from "../../../src/service/jobs/waiting-reviews.ts";
 import { openFollowingWorld } from "../../support/following-world.ts";
 
 const DAY = 86_400_000;
@@ -30,33 +29,39 @@ it("a result says how many pull requests wait for a review, for how long and for
   ]);
 });
 
-it("counts neither its own pull request nor what waits for something else", () => {
-  const record = {
-    url: "https://github.com/acme/docs/pull/1",
-    number: 1,
-    title: "Fix",
-    state: "open" as const,
-    isDraft: false,
-    review: "none" as const,
-    checks: { state: "passed" as const, failed: [] },
-    reviews: [],
-    waitingFor: [],
-    mergeable: null,
-    blockedBy: null,
-    headSha: "0",
-    isVisible: true,
-    openedAt: 0,
+it("the feed tells of those that only wait for a review, of all projects with the repository", async () => {
+  const project = { openPullRequests: 1 };
+  await using world = await openFollowingWorld({ project, sharesRepository: true });
+  const { service } = world;
+  const told = async () => {
+    const answer = await service.ask("/v2/agent/docs/changes");
+    return ((await answer.json()) as { waitingReviews?: object }).waitingReviews;
   };
-  const others = [
-    { ...record },
-    { ...record, isDraft: true },
-    { ...record, review: "approved" as const },
-    { ...record, state: "closed" as const },
-    null,
-  ].map((each, n) => ({ jobId: `job-${n}`, beganAt: 0, record: each }));
-  const note = (openPullRequests: number, jobId = "job-9") =>
-    waitingReviewsNote({ openPullRequests }, others, { jobId, now: DAY / 2 });
-  expect(note(1)).toBe("1 other pull request waits for a review since today.");
-  expect(note(2)).toBeNull();
-  expect(note(1, "job-0")).toBeNull();
+  expect(await told()).toBeUndefined();
+  const since = `${new Date(service.clock.now()).toISOString().slice(0, 10)}T`;
+  const first = await world.job({ "docs/a.md": "# A\n" }, { projectId: "api" });
+  const second = await world.job({ "docs/b.md": "# B\n" });
+  await world.mine.pulls.requestReviewers({ ...second.pull, reviewers: ["mira"] });
+  await world.pass(DAY / 24);
+  expect(await told()).toEqual({
+    count: 2,
+    since: expect.stringContaining(since),
+    reviewers: ["mira"],
+  });
+  const change = (id: string, field: string, value: string) =>
+    service.db
+      .prepare(`UPDATE jobs SET pull_request = json_set(pull_request, ?, json(?)) WHERE id = ?`)
+      .run(`$.${field}`, value, id);
+  change(second.id, "review", '"approved"');
+  expect(await told()).toMatchObject({ count: 1, reviewers: [] });
+  for (const [field, other, value] of [
+    ["isDraft", "true", "false"],
+    ["isVisible", "false", "true"],
+    ["state", '"merged"', '"open"'],
+  ] as const) {
+    change(first.id, field, other);
+    expect(await told()).toBeUndefined();
+    change(first.id, field, value);
+    expect(await told()).toMatchObject({ count: 1 });
+  }
 });

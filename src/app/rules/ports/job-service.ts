@@ -3,6 +3,7 @@ import type { ProjectRef } from "../project.ts";
 import type { Level } from "../../../shared/contract/level.ts";
 import type { TurnAct } from "../../../shared/contract/turn.ts";
 import type { ActRequest, Authors, Requester } from "../../../shared/contract/request.ts";
+import type { WaitingReviews } from "../../../shared/contract/waiting-reviews.ts";
 import type { QuestionAnswer } from "../../../shared/contract/question.ts";
 import type { ReportedJob } from "../known-job.ts";
 import type { JobDiff } from "../../../shared/contract/diff.ts";
@@ -58,8 +59,16 @@ export type JobServiceAnswer = Announced & AnswerWith<ReportedJob>;
 /** An answer that isn't a fault. */
 export type JobServiceSuccess = JobServiceAnswer & { ok: true };
 
-/** A service's feed: its jobs that have changed, and the cursor for the next request. */
-export type ChangesAnswer = Announced & AnswerWith<{ changed: readonly ReportedJob[]; next: string }>;
+/**
+ * A service's feed: its jobs that have changed, the cursor for the next request, and how many pull
+ * requests wait for a review, if it says that they are too many.
+ */
+export type Changes = {
+  changed: readonly ReportedJob[];
+  next: string;
+  waitingReviews: WaitingReviews | null;
+};
+export type ChangesAnswer = Announced & AnswerWith<Changes>;
 
 /** A fault for the log, without the service's words, which may quote people. */
 export function faultForLog(fault: JobServiceFault): Omit<JobServiceFault, "said"> {
