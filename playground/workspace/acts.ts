@@ -39,7 +39,9 @@ export async function perform(act: PageAct, person: Person, deps: ActDeps): Prom
         }),
       );
     case "click-in-view":
-      return resultOf(await person.clickInView({ ...pressedOf(act), viewId: act.viewId }));
+      return resultOf(
+        await person.clickInView({ ...pressedOf(act), viewId: act.viewId, values: act.values }),
+      );
     case "submit":
       return resultOf(await person.submit(act));
     case "close-view":

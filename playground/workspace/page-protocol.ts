@@ -11,6 +11,9 @@ const id = z.string().min(1).max(255);
 const ts = z.string().regex(/^\d{1,12}\.\d{6}$/);
 const pressed = { actionId: id, blockId: id, option: z.string().max(200).optional() };
 
+/** What was typed into a modal's inputs, by block and action. */
+const typed = z.record(z.string(), z.record(z.string(), z.string().max(40_000)));
+
 /** A small file in a message, with `content` in base64. */
 const attached = z.strictObject({
   name: id,
@@ -36,12 +39,8 @@ export const PageAct = z.discriminatedUnion("kind", [
     isEphemeral: z.boolean(),
     ...pressed,
   }),
-  z.strictObject({ kind: z.literal("click-in-view"), viewId: id, ...pressed }),
-  z.strictObject({
-    kind: z.literal("submit"),
-    viewId: id,
-    values: z.record(z.string(), z.record(z.string(), z.string().max(40_000))),
-  }),
+  z.strictObject({ kind: z.literal("click-in-view"), viewId: id, values: typed, ...pressed }),
+  z.strictObject({ kind: z.literal("submit"), viewId: id, values: typed }),
   z.strictObject({ kind: z.literal("close-view"), viewId: id }),
   z.strictObject({ kind: z.literal("dismiss"), messageTs: ts }),
   z.strictObject({ kind: z.literal("read"), channel: id, threadTs: ts.optional(), ts }),

@@ -21,7 +21,7 @@ import type { ResponseUrls } from "./response-urls.ts";
 import { ResponseBody, type ResponsePlace, showResponse } from "./responses.ts";
 import type { Triggers } from "./triggers.ts";
 import type { TypedPart } from "./typed-text.ts";
-import { fillIn, type TypedValues } from "./view-values.ts";
+import { fillIn, typedState, type TypedValues } from "./view-values.ts";
 import { settleSubmission } from "./view-submission.ts";
 import type { OpenView, Views } from "./views.ts";
 import { jsonOf } from "../../src/shared/text/text.ts";
@@ -112,8 +112,8 @@ export class Person {
   }
 
   /**
-   * Presses a button, or chooses `option` in a menu, in the modal in front. `values` is
-   * what was typed so far; without it, the view state in the payload stays empty.
+   * Presses a button, or chooses `option` in a menu, in the modal in front. `values` are what was
+   * typed so far. Inputs that it leaves out keep their present value.
    */
   async clickInView(act: {
     viewId: string;
@@ -125,7 +125,7 @@ export class Person {
     const { workspace, views, triggers, deliverer } = this.#deps;
     const open = this.#view(act.viewId);
     const found = findElement(open.view.blocks, act);
-    const view = views.toWire(open, act.values && fillIn(open.view, act.values));
+    const view = views.toWire(open, typedState(open.view, act.values ?? {}));
     const chosen = act.option === undefined ? found : { ...found, option: act.option };
     const triggerId = triggers.issue(this.user.id);
     const payload = viewActionPayload(workspace, this.user, chosen, { view, triggerId });

@@ -11,19 +11,33 @@ import { inputsOf, type ViewInput, type ViewValues } from "./views.ts";
 export type TypedValues = Record<string, Record<string, string>>;
 
 /**
- * Returns the state of a modal with these values. Throws if Slack's client wouldn't let the person
- * submit it.
+ * Returns the state of a modal with these values, to be submitted. Throws if Slack's client wouldn't
+ * let the person do that.
  */
 export function fillIn(view: ModalView, typed: TypedValues): ViewValues {
+  const values = typedState(view, typed);
+  for (const input of inputsOf(view)) refuseUnfit(input, valueIn(typed, input));
+  return values;
+}
+
+/**
+ * Returns the state of a modal with these values as it is while a person types. Nothing has to be
+ * filled in yet. Throws for an input that the modal doesn't show.
+ */
+export function typedState(view: ModalView, typed: TypedValues): ViewValues {
   const inputs = inputsOf(view);
   refuseUnknown(inputs, typed);
   const values: ViewValues = {};
   for (const input of inputs) {
     const blockId = input.block.block_id ?? "";
     const actionId = input.element.action_id ?? "";
-    values[blockId] = { ...values[blockId], [actionId]: valueOf(input, typed[blockId]?.[actionId]) };
+    values[blockId] = { ...values[blockId], [actionId]: valueOf(input, valueIn(typed, input)) };
   }
   return values;
+}
+
+function valueIn(typed: TypedValues, { block, element }: ViewInput): string | undefined {
+  return typed[block.block_id ?? ""]?.[element.action_id ?? ""];
 }
 
 function refuseUnknown(inputs: ViewInput[], typed: TypedValues): void {
@@ -37,19 +51,37 @@ function refuseUnknown(inputs: ViewInput[], typed: TypedValues): void {
   }
 }
 
-function valueOf({ block, element }: ViewInput, typed: string | undefined): unknown {
-  const isRequired = block.type === "input" && block.optional !== true;
+function valueOf({ element }: ViewInput, typed: string | undefined): unknown {
   if (element.type === "static_select") {
     const chosen = typed === undefined ? (element.initial_option ?? null) : optionOf(element, typed);
-    if (isRequired && chosen === null) refuseEmpty(block.block_id);
     return { type: element.type, selected_option: chosen };
   }
   if (element.type === "checkboxes") {
     const ticked = typed === undefined ? (element.initial_options ?? []) : tickedOf(element, typed);
-    if (isRequired && ticked.length === 0) refuseEmpty(block.block_id);
     return { type: element.type, selected_options: ticked };
   }
-  const text = typed ?? element.initial_value ?? "";
+  return { type: element.type, value: textOf(element, typed) || null };
+}
+
+type TextInput = Extract<ViewInput["element"], { type: "plain_text_input" }>;
+
+function textOf({ initial_value }: TextInput, typed: string | undefined): string {
+  return typed ?? initial_value ?? "";
+}
+
+/** Throws if Slack's client doesn't submit an input with this value. */
+function refuseUnfit({ block, element }: ViewInput, typed: string | undefined): void {
+  const isRequired = block.type === "input" && block.optional !== true;
+  if (element.type === "static_select") {
+    if (isRequired && (typed ?? element.initial_option) === undefined) refuseEmpty(block.block_id);
+    return;
+  }
+  if (element.type === "checkboxes") {
+    const ticked = typed === undefined ? (element.initial_options ?? []) : tickedOf(element, typed);
+    if (isRequired && ticked.length === 0) refuseEmpty(block.block_id);
+    return;
+  }
+  const text = textOf(element, typed);
   if (isRequired && text === "") refuseEmpty(block.block_id);
   const maximum = element.max_length ?? 3000;
   const minimum = element.min_length ?? 0;
@@ -58,7 +90,6 @@ function valueOf({ block, element }: ViewInput, typed: string | undefined): unkn
       `The input ${block.block_id} takes ${minimum} to ${maximum} characters, not ${text.length}.`,
     );
   }
-  return { type: element.type, value: text === "" ? null : text };
 }
 
 function tickedOf({ options }: Checkboxes, typed: string): Checkboxes["options"] {

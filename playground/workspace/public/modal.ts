@@ -111,10 +111,14 @@ export function createModal(app: PageApp) {
   function contextOf(open: PageView, typed: Values): BlockContext {
     return {
       ...app.names,
-      press: (act) => app.act({ kind: "click-in-view", viewId: open.id, ...act }),
+      press: (act) => app.act({ kind: "click-in-view", viewId: open.id, values: drawnValues(), ...act }),
       renderInput: (block) =>
         renderInput(block, typed[block.block_id ?? ""]?.[block.element.action_id ?? ""], app.names),
     };
+  }
+
+  function drawnValues(): Values {
+    return dialog === null ? {} : valuesOf(dialog);
   }
 
   async function submit(): Promise<void> {

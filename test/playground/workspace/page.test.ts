@@ -43,6 +43,31 @@ describe("a person at the page, with the real app", () => {
     expect(faults).toEqual([]);
   });
 
+  it("adds the words of a form to the pull request that is open for a message", async () => {
+    await using at = await openPageWithApp(browser, {}, { level: 1 });
+    const { world, tab, faults } = at;
+    const wrong = world.slack.workspace.say({ channel: DOCS, user: BEN, text: "npm instal is wrong" });
+    const shortcut = { callbackId: "fix_these_docs", channel: DOCS, messageTs: wrong.ts };
+    await world.slack.person(BEN).shortcut(shortcut);
+    const first = await world.slack.until(() => world.slack.openViews(BEN)[0]);
+    await world.slack.person(BEN).submit({ viewId: first.id });
+    await world.until(() => world.service.creates.length === 1);
+    world.service.finish("job_1", { status: "completed", prLink: PR });
+    world.service.follow("job_1", {});
+    await world.until(() => world.slack.messages(DOCS).length === 3);
+    const message = inChannel(tab).filter({ hasText: "npm instal is wrong" });
+    await message.hover();
+    await message.getByRole("button", { name: "More actions" }).click();
+    await tab.getByRole("menuitem", { name: /^Fix these docs/ }).click();
+    const form = tab.getByRole("dialog", { name: "Fix these docs" });
+    await form.getByRole("textbox", { name: "What should change?" }).fill("in the FAQ, too");
+    await form.getByRole("button", { name: "Add to it" }).click();
+    await form.getByText("Sent to the agent.").waitFor();
+    await world.until(() => world.service.messages.length === 1);
+    expect(world.service.messages[0]?.prompt).toMatch(/^in the FAQ, too\n/);
+    expect(faults).toEqual([]);
+  });
+
   it("asks with a command, and sees the message, its update, and the reply with the pull request", async () => {
     await using at = await openPageWithApp(browser);
     const { world, tab, faults } = at;
