@@ -1,10 +1,7 @@
 import { expect, it, vi } from "vitest";
-import { AppProcess } from "../support/app-process.ts";
-import { agentFile, startServiceWorld } from "../support/service-world.ts";
-import type { ProxyHook } from "../../world/faults/hooked-proxy.ts";
+import { startBoth } from "../support/both-programs.ts";
 import { PATIENT } from "../support/patient.ts";
-import { openTempDir } from "../support/temp-dir.ts";
-import { ANA, BEN, DOCS, environment, startSlackSide } from "../support/world.ts";
+import { ANA, BEN, DOCS } from "../support/world.ts";
 
 const SCRIPT = [
   { tool: "Edit docs/quickstart.md" },
@@ -13,51 +10,6 @@ const SCRIPT = [
   { offered: true },
   { say: "Add the install command\n\nThe quickstart had none." },
 ];
-
-/** Slack, the two programs with an agent that does what `script` says or is one, and all that stands around them. */
-async function startBoth(
-  script: readonly object[] | string,
-  { permissions, hook }: { permissions?: "ask"; hook?: ProxyHook } = {},
-) {
-  const resources = new AsyncDisposableStack();
-  const docs = resources.use(
-    await startServiceWorld(
-      hook,
-      typeof script === "string"
-        ? { kind: "command", command: [process.execPath, "--input-type=module", "-e", script] }
-        : {
-            kind: "acp",
-            command: [process.execPath, agentFile("acp-agent"), JSON.stringify(script)],
-            ...(permissions === undefined ? {} : { permissions }),
-          },
-    ),
-  );
-  const dir = resources.use(await openTempDir());
-  const slack = resources.use(await startSlackSide());
-  const service = resources.use(new AppProcess({ env: docs.env, program: docs.program }));
-  const baseUrl = (await service.ready()) ?? "";
-  const env = {
-    ...environment(slack, { baseUrl }),
-    DOCS_AGENT_API_KEY: docs.apiKey,
-    PULL_REQUEST_HTTP_ORIGINS: docs.codeHostUrl,
-    STORE_URL: `sqlite://${dir.file("state.sqlite")}`,
-    POLL_MIN_MS: "50",
-    POLL_MAX_MS: "200",
-  };
-  async function startApp(): Promise<AppProcess> {
-    const app = resources.use(new AppProcess({ env }));
-    slack.setAppUrl(`${await app.ready()}/slack/events`);
-    return app;
-  }
-  return {
-    docs,
-    slack,
-    baseUrl,
-    app: await startApp(),
-    startApp,
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
-  };
-}
 
 it("between Slack and our own job service, the thread says what the agent does and said, also to follow-ups", async () => {
   let finish = () => {};

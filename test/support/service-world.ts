@@ -28,12 +28,14 @@ export function agentFile(name: string): string {
  * Starts the surroundings of the real job service: a code host with a docs repository over real
  * git, which is reached through a proxy in which a test can act, an agent, a settings file, and a
  * key made on the command line. `agent` is as in the settings. By default it adds a line to the
- * quickstart. With `isChecked`, the project has a check and labels its pull requests.
+ * quickstart. With `isChecked`, the project has a check and labels its pull requests. `settings` are
+ * further ones of the project and of its code host.
  */
 export async function startServiceWorld(
   hook: ProxyHook = async () => false,
   agent: { kind: string; command: string[]; permissions?: "ask" } = ADDS_A_LINE,
   isChecked = false,
+  { codeHost: ofHost = {}, ...settings }: { codeHost?: object; liveUrl?: string } = {},
 ) {
   const resources = new AsyncDisposableStack();
   const dir = resources.use(await openTempDir());
@@ -58,7 +60,9 @@ export async function startServiceWorld(
       owner: "acme",
       repo: "docs",
       tokenEnv: "TOKEN",
+      ...ofHost,
     },
+    ...settings,
     ...(isChecked && {
       verify: [
         {
@@ -70,7 +74,7 @@ export async function startServiceWorld(
       pullRequests: { labels: ["docs"] },
     }),
   };
-  const settings = {
+  const file = {
     listen: { host: "127.0.0.1", port: 0 },
     dataDir: dir.file("data"),
     stopGraceMinutes: 0.1,
@@ -78,7 +82,7 @@ export async function startServiceWorld(
     containment: "none",
     projects: [project],
   };
-  await writeFile(config, stringify(settings));
+  await writeFile(config, stringify(file));
   const env = { PATH: process.env["PATH"], TOKEN, AGENT_HOOK: `${proxy.url}/agent-runs` };
   const args = [SERVICE, "keys", "create", "--project", "docs", "--config", config];
   const { stdout } = await run(process.execPath, args, { env });
@@ -124,6 +128,7 @@ export async function startServiceWorld(
     program,
     /** The address at which pull requests can be seen. */
     codeHostUrl: codeHost.url,
+    codeHost,
     /** Resolves to the number of pull requests at the code host. */
     pullRequests,
     /** The admin key of the project `docs`. */

@@ -1,41 +1,14 @@
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { expect, it } from "vitest";
 import { DIRECT } from "../../../src/shared/machine/proxy.ts";
 import { fetchPage } from "../../../src/service/network/egress/fetch-page.ts";
 import { parseHostRule } from "../../../src/service/network/egress/find-route.ts";
 import { hasNewWords } from "../../../src/service/runner/publish/new-words.ts";
 import { openFollowingWorld } from "../../support/following-world.ts";
+import { openSite } from "../../support/site.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-
-/** A site on this machine. `pages` are its pages by their paths; the others aren't there. */
-async function openSite(listener?: RequestListener) {
-  const pages: Record<string, string> = {};
-  const asked: string[] = [];
-  const headers: Record<string, unknown>[] = [];
-  const server = createServer((request, response) => {
-    asked.push(request.url ?? "");
-    headers.push(request.headers);
-    if (listener !== undefined) return listener(request, response);
-    const page = pages[request.url ?? ""];
-    response.writeHead(page === undefined ? 404 : 200, { "content-type": "text/html; charset=utf-8" });
-    response.end(page ?? "Not found");
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    pages,
-    asked,
-    headers,
-    url: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
 
 const CHANGE = { "docs/new.md": "# Keys\n\nYou **receive** a [key](keys.md) by mail &amp; phone.\n" };
 const OLD = "<html><p>You recieve a key by mail.</p></html>";
