@@ -47,6 +47,7 @@ function turnText(turns: PullRequestSample["turns"]): TurnText {
     words,
     authors: null,
     summary,
+    kind: "message" as const,
     outcome: "pull-request" as const,
   }));
   const last = turns.at(-1);
@@ -56,6 +57,7 @@ function turnText(turns: PullRequestSample["turns"]): TurnText {
   return {
     jobId: JOB,
     number: turns.length,
+    kind: "message",
     prompt: own?.prompt ?? "",
     words: own?.words ?? null,
     summary: own?.summary ?? null,

@@ -90,14 +90,12 @@ function makeStatusSamples(): [string, MessageOf<"status">][] {
   const acting = makeUpTurn(watching, {
     act: "address",
     instructions: "Make the changes that maria-s asked for.",
-    doing: "Making the changes that maria-s asked for",
     follows: { turnId: turn.id },
   });
   const names = Array.from({ length: 3 }, () => LONG.slice(0, 39)).join('", "');
   const actingLong = makeUpTurn(watching, {
     ...acting.request,
     instructions: `Fix the failed checks "${names}".`,
-    doing: `Fixing the failed checks "${names}"`,
   });
   const status = (more: Partial<MessageOf<"status">>): MessageOf<"status"> => ({
     kind: "status",

@@ -140,7 +140,7 @@ it("makes the changes of a review for whoever presses first, once", async () => 
   await world.until(() => world.service.acts.length === 1);
   await world.pass(MINUTE_MS);
   expect(told(world).at(-1)).toBe(
-    "@Ben followed up:\nMake the changes that priya asked for.\n🔧 Making the changes that priya asked for",
+    "@Ben followed up:\nMake the changes that priya asked for.\n🔧 Follow-up sent to the agent.",
   );
   await press(world, ANA, post, "make_changes");
   await press(world, BEN, post, "make_changes");
@@ -150,6 +150,7 @@ it("makes the changes of a review for whoever presses first, once", async () => 
   const pushed: Followed = { ...asked, headSha: "b".repeat(40), roundsLeft: 2 };
   await stands(world, jobId, pushed);
   expect(told(world).at(-1)).toContain(`✅ @Ben The agent updated ${LINK}.`);
+  expect(told(world).join("\n")).not.toContain("followed up:");
   expect(stateOf(world)).toBe(`👀 Waiting for review: ${LINK}`);
   const call = world.service.calls.find(({ op }) => op === "address");
   expect(call).toMatchObject({ jobId, prompt: null, words: null, requester: { name: "Ben" } });
@@ -171,7 +172,7 @@ it("brings it up to date, and lets the agent fix a check", async () => {
   await world.until(() => world.service.acts.length === 1);
   await world.pass(MINUTE_MS);
   expect(told(world).at(-1)).toContain(
-    "Bring the pull request up to date with main.\n🔧 Bringing the pull request up to date with main",
+    "Bring the pull request up to date with main.\n🔧 Follow-up sent to the agent.",
   );
   world.service.finish(jobId, { status: "completed", prLink: PR });
   const checks: Followed["checks"] = { state: "failed", failed: ["links", "build"] };
@@ -180,7 +181,7 @@ it("brings it up to date, and lets the agent fix a check", async () => {
   await press(world, ANA, newest(world), "fix_checks");
   await world.until(() => world.service.acts.length === 2);
   await world.pass(MINUTE_MS);
-  expect(told(world).at(-1)).toContain('🔧 Fixing the failed checks "links" and "build"');
+  expect(told(world).at(-1)).toContain('\nFix the failed checks "links" and "build".\n');
   expect(world.service.acts.map(({ act }) => act)).toEqual(["update", "address"]);
 });
 

@@ -107,7 +107,13 @@ describe("a colleague's sentence from Slack", () => {
   });
 
   it("of an earlier turn belongs to whoever wrote it, whoever asks now", () => {
-    const earlier = { prompt: QUOTED, words: "Fix this page", summary: null, outcome: null };
+    const earlier = {
+      prompt: QUOTED,
+      words: "Fix this page",
+      kind: "message" as const,
+      summary: null,
+      outcome: null,
+    };
     const earlierTurns = [{ ...earlier, authors: { requester: BEN, quoted: [BEN] } }];
     const now = (requester: string) =>
       messagesOfOthers({ prompt: "More", words: "More", authors: { requester, quoted: [] }, earlierTurns });

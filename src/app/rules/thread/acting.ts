@@ -83,34 +83,27 @@ export function actRequest(
     teamId,
     project,
     ...by,
-    ...wordsOf(of, names, baseOf(latest.baseRef)),
+    instructions: wordsOf(of, names, baseOf(latest.baseRef)),
     quoted: null,
     act,
     follows: { turnId: turn.id },
   };
 }
 
-/** What is asked for, and what the agent does then. */
-function wordsOf(
-  of: ActNews,
-  names: string[],
-  base: string,
-): Required<Pick<Request, "instructions" | "doing">> {
-  const [make, making, what] = {
-    "changes-requested": [
-      "Make",
-      "Making",
-      `the changes that ${names.length === 0 ? "reviewers" : listed(names)} asked for`,
-    ] as const,
-    "checks-failed": [
-      "Fix",
-      "Fixing",
-      `the failed ${names.length === 1 ? "check" : "checks"} ${listed(
-        names.map((name) => `"${name}"`),
-        "",
-      )}`,
-    ] as const,
-    conflicts: ["Bring", "Bringing", `the pull request up to date with ${base}`] as const,
-  }[of];
-  return { instructions: `${make} ${what.trim()}.`, doing: `${making} ${what.trim()}` };
+/** What is asked for (untrusted, bounded). */
+function wordsOf(of: ActNews, names: string[], base: string): string {
+  switch (of) {
+    case "changes-requested":
+      return `Make the changes that ${names.length === 0 ? "reviewers" : listed(names)} asked for.`;
+    case "checks-failed": {
+      if (names.length === 0) return "Fix the failed checks.";
+      return `Fix the failed ${names.length === 1 ? "check" : "checks"} ${listed(names.map(quoted))}.`;
+    }
+    case "conflicts":
+      return `Bring the pull request up to date with ${base}.`;
+  }
+}
+
+function quoted(name: string): string {
+  return `"${name}"`;
 }

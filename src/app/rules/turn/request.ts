@@ -159,8 +159,6 @@ export const Request = storedObject({
   follows: storedObject({ turnId: z.string() }).optional(),
   /** What its turn does about its job's pull request. Absent for a request in words. */
   act: TurnAct.optional(),
-  /** What the agent does then, as the thread shows it (untrusted, bounded). */
-  doing: z.string().optional(),
   /** The turn that this request tries again. */
   retries: storedObject({ turnId: z.string() }).optional(),
   /** Slack's address for private answers, good for 30 minutes. Null if Slack gave none. */

@@ -51,14 +51,17 @@ function newsKey(turn: Turn): string {
 
 /**
  * True if the outcome of a follow-up says all that its status message says: the outcome is posted,
- * the state of the pull request that it updated is shown elsewhere, and the person's own words are
- * in the thread. A message that begins a thread, or shows other turns too, stays.
+ * the state of the pull request that it updated is shown elsewhere, and the thread has what was
+ * asked: the person's own words, or the news that a button was under. A message that begins a
+ * thread, or shows other turns too, stays.
  */
 export function isStatusReplaced({ request, stage, watch, delivery, pullRequest }: Turn): boolean {
   const { slots, statusOf, alsoShows = [], away, channelId, threadTs } = delivery;
   const status = slots[STATUS_SLOT];
   if (stage.name !== "ended" || request.follows === undefined || pullRequest !== undefined) return false;
-  if (request.from !== "mention" || request.messageTs === undefined) return false;
+  const isAskedHere =
+    request.act !== undefined || (request.from === "mention" && request.messageTs !== undefined);
+  if (!isAskedHere) return false;
   const { outcome } = stage;
   const isUpdate =
     endingOf(outcome) === "pull-request" && updateOf(outcome) !== null && !isLeftEmpty(outcome);
@@ -107,9 +110,7 @@ function openState(turn: Turn, stage: Exclude<TurnStage, { name: "ended" }>): { 
   // Nobody works on it yet. For a waiting follow-up, it is news that it was sent.
   if (stage.progress?.isWaiting === true && !isFollowUp(turn)) return starting;
   const step = stage.progress?.step;
-  const { doing } = turn.request;
-  const sent = isFollowUp(turn) ? "🔧 Follow-up sent to the agent." : WORKING;
-  const working = doing === undefined ? sent : `🔧 ${doing}`;
+  const working = isFollowUp(turn) ? "🔧 Follow-up sent to the agent." : WORKING;
   return { key: `watching-${watch}`, line: step ? `🔧 ${step}` : working };
 }
 
