@@ -114,7 +114,7 @@ function said(text: OutcomeText): KnownBlock[] {
     ...(problems.length === 0 ? [] : [listPart("bullet", problems)]),
     ...(pages.length === 0 ? [] : [listPart("bullet", pages.map(pageParts))]),
     ...(morePages === 0 ? [] : [linePart(words(`… and ${grouped(morePages)} more`))]),
-    ...(quote === null ? [] : [quotePart(words(cut(quote, QUOTE_MAX).replace(BULLETS, "• ")))]),
+    ...(quote === null ? [] : [quotePart(words(bulleted(cut(quote, QUOTE_MAX))))]),
     ...(answer === null ? [] : answerParts(answer)),
   ];
   const isIdAsked = jobId !== null && detail.endsWith(":");
@@ -123,6 +123,11 @@ function said(text: OutcomeText): KnownBlock[] {
   const known = facts.length === 0 ? [] : [context([facts.join("\n")])];
   if (theirs.length === 0) return [section([headline, ...ours].join("\n")), ...known, ...id];
   return [section(headline), richText(...theirs), ...known, ...ours.map(section), ...id];
+}
+
+/** With the bullets of a list in place of Markdown's marks. */
+function bulleted(text: string): string {
+  return text.replace(BULLETS, "• ");
 }
 
 function pageParts({ path, about }: PageText): RichTextElement[] {
@@ -144,7 +149,7 @@ function withoutBlocks(said: OutcomeText, url: string | null): string {
   return [
     headline + (first === null ? "" : ` ${cutEscaped(first, ANSWER_TEXT_MAX)}`),
     cutEscaped(problems.join("\n"), SAID_MAX),
-    quote === null ? "" : cutEscaped(quote, STATE_MAX),
+    quote === null ? "" : cutEscaped(bulleted(quote), STATE_MAX),
     cutEscaped(facts.join("\n"), FACTS_MAX),
     detail + id,
     url === null ? "" : `<${url}>`,
