@@ -18,7 +18,14 @@ describe("the person's own words, and who asked", () => {
     const { input } = await subject.runner.run(2);
     expect(input).toMatchObject({ words: null, authors: null });
     expect(input.earlierTurns).toEqual([
-      { prompt: asked.prompt, words: "Fix the FAQ", authors, summary: null, outcome: "no-changes" },
+      {
+        kind: "message",
+        prompt: asked.prompt,
+        words: "Fix the FAQ",
+        authors,
+        summary: null,
+        outcome: "no-changes",
+      },
     ]);
     const row = subject.db.prepare("SELECT words, requester FROM turns WHERE number = 1").get();
     expect(row).toEqual({ words: "Fix the FAQ", requester: JSON.stringify(requester) });

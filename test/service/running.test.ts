@@ -47,8 +47,8 @@ it("runs the turns of a job one after the other, in order, each knowing the earl
   second.end(resultNamed(id, "failed"));
   const third = await subject.runner.run(3);
   expect(third.input.earlierTurns).toEqual([
-    { prompt: "one", words: null, authors: null, summary: SUMMARY, outcome: "pull-request" },
-    { prompt: "two", words: null, authors: null, summary: null, outcome: "failed" },
+    { kind: "message", prompt: "one", words: null, authors: null, summary: SUMMARY, outcome: "pull-request" },
+    { kind: "message", prompt: "two", words: null, authors: null, summary: null, outcome: "failed" },
   ]);
   third.end(resultNamed(id, "no-changes"));
   await subject.service.queue.idle();

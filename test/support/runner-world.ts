@@ -265,6 +265,7 @@ export async function openRunnerWorld({
           authors: null,
           attachments: [],
           earlierTurns: earlierTurns.map((turn) => ({
+            kind: "message" as const,
             words: turn.prompt,
             authors: null,
             outcome: "pull-request" as const,

@@ -7,6 +7,7 @@ export function lastOf(
   more: Partial<TurnText> = {},
 ): TurnText {
   const turns = summaries.map((summary, at) => ({
+    kind: "message" as const,
     prompt: `Turn ${at + 1}`,
     words: summary === "" ? null : `Turn ${at + 1}`,
     authors: null,
@@ -18,6 +19,7 @@ export function lastOf(
   return {
     jobId: "j1",
     number: turns.length,
+    kind: "message",
     prompt: "",
     words: null,
     summary: null,

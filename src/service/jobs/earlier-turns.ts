@@ -11,6 +11,7 @@ const MAX_EARLIER_BYTES = 16 * 1024 ** 2;
 const MAX_EARLIER_CHARS = MAX_PROMPT_BYTES;
 
 const EarlierTurnRow = TurnRow.pick({
+  kind: true,
   prompt: true,
   words: true,
   authors: true,
@@ -20,7 +21,7 @@ const EarlierTurnRow = TurnRow.pick({
 
 /** What the turns right before this one were asked and did, bounded, oldest first. */
 export function earlierTurns(tables: Tables, { jobId, number }: TurnKey): EarlierTurn[] {
-  const sql = `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, authors,
+  const sql = `SELECT kind, substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, authors,
       substr(summary, 1, ?1) AS summary, outcome
       FROM turns WHERE job_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4`;
   const values = [MAX_EARLIER_CHARS, jobId, number, MAX_EARLIER_TURNS];

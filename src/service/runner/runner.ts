@@ -37,6 +37,7 @@ export type TurnAttachment = { name: string; mediaType: string; bytes: number; p
  * `authors`, see {@link RunTurnInput}.
  */
 export type EarlierTurn = {
+  kind: TurnKind;
   prompt: string;
   words: string | null;
   authors: Authors | null;

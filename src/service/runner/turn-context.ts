@@ -30,8 +30,8 @@ export type RunnerTurn = Omit<RunTurnInput, "signal" | "report" | "ask"> & {
 export type TurnMaterial = { text: string; comments: number };
 
 /** A turn's own words, without its project and the turns before it. */
-export function wordsOf({ jobId, number, prompt, words, requester }: RunnerTurn) {
-  return { jobId, number, prompt, words, requester };
+export function wordsOf({ jobId, number, kind, prompt, words, requester }: RunnerTurn) {
+  return { jobId, number, kind, prompt, words, requester };
 }
 
 /** A repository that agents may read besides the docs. */

@@ -13,7 +13,7 @@ function asked(
   outcome: "pull-request" | "no-changes" | "failed" | null = null,
 ) {
   const prompt = `${words ?? "Fix the problem this message describes."}${quote}`;
-  return { prompt, words, authors: null, summary: null, outcome };
+  return { kind: "message" as const, prompt, words, authors: null, summary: null, outcome };
 }
 
 it("tells in order what was asked, and what came of that", () => {

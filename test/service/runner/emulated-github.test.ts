@@ -62,6 +62,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
         turn: {
           jobId: "job1",
           number: 1,
+          kind: "message",
           prompt: "Fix",
           words: "Fix",
           earlierTurns: [],

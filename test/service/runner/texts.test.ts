@@ -22,6 +22,7 @@ const plain = (text: string) => text;
 const turn = {
   jobId: "j1",
   number: 1,
+  kind: "message" as const,
   prompt: "Fix it",
   words: null,
   earlierTurns: [],
@@ -48,7 +49,7 @@ it("tells a later turn what was asked before, and what came of it", () => {
   const turns = [
     { prompt: "Fix the install page", summary: "I named the right port." },
     { prompt: "And the FAQ", summary: null },
-  ].map((turn) => ({ ...turn, words: null, authors: null, outcome: null }));
+  ].map((turn) => ({ ...turn, kind: "message" as const, words: null, authors: null, outcome: null }));
   expect(earlierTurnsText(turns, 3)).toBe(
     `Earlier in this job you were asked the following. The files show the result.
 
@@ -310,6 +311,7 @@ describe("what people and agents wrote", () => {
   it("stays within what a code host takes, whatever its length", () => {
     const long = "<@#1 word\n".repeat(20_000);
     const earlierTurns = Array.from({ length: 50 }, () => ({
+      kind: "message" as const,
       prompt: long,
       words: long,
       authors: null,

@@ -121,6 +121,18 @@ describe("the title of several turns", () => {
     expect(changeTitle({ ...lastOf(summaries, paths), words: null }, plain)).toBe(title);
   });
 
+  it("is about what was asked for, and not about what its reviews led to", () => {
+    const reviewed = lastOf(["Fix typos in install", "Name the port as the review says"], [I]);
+    expect(changeTitle({ ...reviewed, kind: "address" }, plain)).toBe("Fix typos in install");
+    const [first, ...more] = lastOf(["", "Name the port", "Fix links in install"], [I]).earlierTurns;
+    const turn = lastOf(["", "", "Fix links in install"], [I]);
+    const earlierTurns = [
+      ...(first ? [first] : []),
+      ...more.map((each) => ({ ...each, kind: "address" as const })),
+    ];
+    expect(changeTitle({ ...turn, earlierTurns }, plain)).toBe("Fix links in install");
+  });
+
   it("is no request that only points at something", () => {
     const turn = { ...lastOf([""], [F]), words: "please fix these" };
     expect(changeTitle({ ...turn, summary: null }, plain)).toBe("Update docs/faq.md");

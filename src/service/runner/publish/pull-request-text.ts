@@ -28,7 +28,7 @@ import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
 import type { Requester } from "../../../shared/contract/request.ts";
 
 /** What a pull request's text is made from. Its own turn is last. */
-export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "prompt" | "words"> & {
+export type TurnText = Pick<RunTurnInput, "jobId" | "number" | "kind" | "prompt" | "words"> & {
   earlierTurns: readonly EarlierTurn[];
   summary: string | null;
   leftOut: readonly string[];
@@ -57,11 +57,16 @@ const ROOM = { said: 450, pages: 400, checks: 250, leftOut: 120, closing: 200, l
 /** The title of a pull request that would change nothing. */
 export const NOTHING_LEFT_TITLE = "Nothing left to merge";
 
-/** A pull request's title for all of its turns, before the settings' format is applied. */
+/**
+ * A pull request's title for all of its turns, before the settings' format is applied. What its
+ * reviews led to isn't what it is about.
+ */
 export function changeTitle(turn: TurnText, redact: Redact): string {
   if (isNothingLeft(turn.change)) return NOTHING_LEFT_TITLE;
   const paths = (turn.change?.pages ?? []).map(({ path }) => redactedLine(redact, path, Infinity));
-  const turns = [...contributing(turn), turn].flatMap(({ summary, words }) => {
+  const all = [...contributing(turn), turn];
+  const asked = all.filter(({ kind }) => kind === "message");
+  const turns = (asked.length === 0 ? all : asked).flatMap(({ summary, words }) => {
     const telling = words === null || onlyPoints(words) ? null : words;
     const title = saidTitle({ summary, words: telling }, redact);
     const pages = [...splitByPage(belowTitle(summary, redact), paths).wordsOf.keys()];
