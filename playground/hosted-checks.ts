@@ -1,10 +1,6 @@
-import { posix } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import remarkGfm from "remark-gfm";
-import remarkParse from "remark-parse";
-import { unified } from "unified";
-import { z } from "zod";
 import type { CodeHost, HostEvent } from "../world/code-host/index.ts";
+import { brokenAnchors } from "./anchors.ts";
 
 /** The name of the check that the code host runs for every pull request. */
 export const HOSTED_CHECK = "anchors";
@@ -61,48 +57,4 @@ export function startHostedChecks(codeHost: CodeHost, { owner, repo }: Repo): Di
       ended.abort();
     },
   };
-}
-
-const Node = z.object({
-  type: z.string(),
-  value: z.string().optional(),
-  url: z.string().optional(),
-  get children() {
-    return z.array(Node).optional();
-  },
-});
-type Node = z.infer<typeof Node>;
-
-/** Returns a line for each link to a heading that doesn't exist. `pages` holds texts by path. */
-export function brokenAnchors(pages: ReadonlyMap<string, string>): string[] {
-  const parser = unified().use(remarkParse).use(remarkGfm).freeze();
-  const trees = new Map([...pages].map(([path, text]) => [path, nodesOf(Node.parse(parser.parse(text)))]));
-  const anchors = new Map([...trees].map(([path, nodes]) => [path, anchorsOf(nodes)]));
-  return [...trees].flatMap(([path, nodes]) =>
-    nodes.flatMap(({ url = "" }) => {
-      const [target = "", anchor] = url.split("#");
-      if (anchor === undefined || anchor === "" || /^[a-z]+:|^\//i.test(target)) return [];
-      const page = target === "" ? path : posix.join(posix.dirname(path), target);
-      const known = anchors.get(page);
-      return known === undefined || known.has(anchor) ? [] : `${path}: ${page} has no heading #${anchor}`;
-    }),
-  );
-}
-
-function nodesOf(node: Node): Node[] {
-  return [node, ...(node.children ?? []).flatMap(nodesOf)];
-}
-
-/** Returns the anchors that GitHub makes from headings. */
-function anchorsOf(nodes: readonly Node[]): Set<string> {
-  const anchors = new Set<string>();
-  for (const heading of nodes.filter(({ type }) => type === "heading")) {
-    const text = nodesOf(heading).map(({ value = "" }) => value);
-    const words = text.join("").toLowerCase().trim();
-    const slug = words.replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, "").replaceAll(" ", "-");
-    let anchor = slug;
-    for (let count = 1; anchors.has(anchor); count += 1) anchor = `${slug}-${count}`;
-    anchors.add(anchor);
-  }
-  return anchors;
 }

@@ -25,7 +25,7 @@ on this machine alone.
 
   --fresh       empty the state first
   --dir PATH    the folder for the state (~/.local/state/docs-agent-playground)
-  --port N      the page's port (4400). The other parts use the four ports after it. 0 picks free ports
+  --port N      the page's port (4400). The other parts use the five ports after it. 0 picks free ports
   --help        show this
 
 PLAYGROUND_AGENT="opencode acp" replaces the rule-based agent with a real one. It can be any command that

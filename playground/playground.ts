@@ -11,6 +11,7 @@ import type { CodeHost } from "../world/code-host/index.ts";
 import { renderedSamples } from "../gallery/gallery.ts";
 import { galleryPage } from "../gallery/page.ts";
 import type { AgentMood } from "./agent-mood.ts";
+import { type DocsSite, startDocsSite } from "./docs-site.ts";
 import { HOSTED_CHECK, startHostedChecks } from "./hosted-checks.ts";
 import { startJobServiceProxy } from "./job-service-proxy.ts";
 import { createManagedProcess } from "../world/managed-process.ts";
@@ -94,6 +95,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
     });
   }
   starting.use(startHostedChecks(codeHost, { owner: OWNER, repo: REPO }));
+  const site = starting.use(await startDocsSite(codeHost, { owner: OWNER, repo: REPO, port: port(5) }));
 
   const saved = state.workspace();
   const { scopes, events } = readAppSurface();
@@ -111,7 +113,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   starting.defer(keepSaved(slack, state));
 
   const webhookSecret = randomBytes(16).toString("hex");
-  const service = starting.use(serviceProcess(options, { codeHost, webhookSecret, port: port(3) }));
+  const service = starting.use(serviceProcess(options, { codeHost, site, webhookSecret, port: port(3) }));
   let serviceUrl: string | null = null;
   const jobServiceProxy = starting.use(
     await startJobServiceProxy({ port: port(2), target: () => serviceUrl }),
@@ -123,7 +125,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
 
   const apiKey = await serviceKey(options, secrets);
   const app = starting.use(
-    appProcess(options, { slack, secrets, apiKey, jobServiceUrl: jobServiceProxy.url, codeHost }),
+    appProcess(options, { slack, secrets, apiKey, jobServiceUrl: jobServiceProxy.url, codeHost, site }),
   );
   const startApp = async () => slack.setAppUrl(`${addressIn(await app.start())}/slack/events`);
   // Started together, because each takes most of a second.
@@ -146,7 +148,10 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
       port: port(0),
       examples: options.agent === null ? EXAMPLES : [],
       gallery: galleryPage(renderedSamples()),
-      links: [{ label: "Docs repository", url: `${codeHost.url}/${OWNER}/${REPO}` }],
+      links: [
+        { label: "Docs repository", url: `${codeHost.url}/${OWNER}/${REPO}` },
+        { label: "Docs site", url: `${site.url}/docs/quickstart` },
+      ],
     }),
   );
   pageUrl = page.url;
@@ -176,9 +181,10 @@ function keepSaved(slack: SlackSide, state: StateFolder): () => void {
 
 function serviceProcess(
   options: PlaygroundOptions,
-  { codeHost, webhookSecret, port }: { codeHost: CodeHost; webhookSecret: string; port: number },
+  given: { codeHost: CodeHost; site: DocsSite; webhookSecret: string; port: number },
 ): ManagedProcess {
   const { state, agent, env, agentEnv } = options;
+  const { codeHost, site, webhookSecret, port } = given;
   const config = {
     listen: { host: "127.0.0.1", port },
     dataDir: state.file("service"),
@@ -208,6 +214,7 @@ function serviceProcess(
           webhookSecretEnv: WEBHOOK_SECRET_ENV,
         },
         pullRequests: { reviewers: [REVIEWER] },
+        liveUrl: `${site.url}/{path}`,
       },
     ],
   };
@@ -244,9 +251,16 @@ async function serviceKey({ state, env }: PlaygroundOptions, secrets: Secrets): 
 
 function appProcess(
   { state, env }: PlaygroundOptions,
-  parts: { slack: SlackSide; secrets: Secrets; apiKey: string; jobServiceUrl: string; codeHost: CodeHost },
+  parts: {
+    slack: SlackSide;
+    secrets: Secrets;
+    apiKey: string;
+    jobServiceUrl: string;
+    codeHost: CodeHost;
+    site: DocsSite;
+  },
 ): ManagedProcess {
-  const { slack, secrets, apiKey, jobServiceUrl, codeHost } = parts;
+  const { slack, secrets, apiKey, jobServiceUrl, codeHost, site } = parts;
   return createManagedProcess({
     name: "The Slack app",
     args: [path("../src/app/main.ts")],
@@ -260,7 +274,7 @@ function appProcess(
       DOCS_AGENT_BASE_URL: jobServiceUrl,
       DOCS_AGENT_PROJECT_ID: PROJECT,
       DOCS_AGENT_API_KEY: apiKey,
-      PULL_REQUEST_HTTP_ORIGINS: codeHost.url,
+      PULL_REQUEST_HTTP_ORIGINS: `${codeHost.url},${site.url}`,
       STORE_URL: `sqlite://${state.file("docs-agent.sqlite")}`,
       ...POLLING,
     },

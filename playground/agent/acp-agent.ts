@@ -16,8 +16,9 @@ import { messageOf } from "../../src/shared/errors.ts";
 import type { AgentMood } from "../agent-mood.ts";
 import { listFiles } from "./folder.ts";
 import { ToldToFailError } from "./mood.ts";
+import type { TurnOperations } from "./operations.ts";
 import { readWordList } from "./spelling.ts";
-import { type TurnOperations, takeTurn } from "./turn.ts";
+import { takeTurn } from "./turn.ts";
 
 const ANSWER_LIMIT_MS = 30_000;
 /** The only field of a form. */
@@ -74,7 +75,7 @@ export function createAgent(moodOf: () => AgentMood): AgentApp {
         ended,
       );
       try {
-        await takeTurn(newestText(params.prompt), operations, words);
+        await takeTurn(textsOf(params.prompt), operations, words);
         return { stopReason: "end_turn" };
       } catch (thrown) {
         if (running.signal.aborted) return { stopReason: "cancelled" };
@@ -91,11 +92,12 @@ export function createAgent(moodOf: () => AgentMood): AgentApp {
 }
 
 /**
- * Returns the last text of a prompt, which is the request. The texts before it describe the place
- * and earlier turns.
+ * Parts the last text, which is the request, from those before it. They describe the place, earlier
+ * turns, and what people say about the job's pull request.
  */
-function newestText(prompt: readonly ContentBlock[]): string {
-  return prompt.flatMap((block) => (block.type === "text" ? [block.text] : [])).at(-1) ?? "";
+function textsOf(blocks: readonly ContentBlock[]): { prompt: string; context: string } {
+  const texts = blocks.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  return { prompt: texts.at(-1) ?? "", context: texts.slice(0, -1).join("\n\n") };
 }
 
 function operationsOf(
@@ -165,6 +167,7 @@ function operationsOf(
         content: [{ type: "diff", path: where, oldText: before, newText: after }],
       });
     },
+    writeAside: (file, text) => writeFile(file, text),
     async ask(question, choices) {
       if (!canAsk) return null;
       const field = { type: "string", ...(choices === undefined ? {} : { enum: [...choices] }) } as const;

@@ -1,40 +1,31 @@
 import { answerOf, termsOf } from "./answer.ts";
 import { editPage, type PageEdits } from "./edit-page.ts";
-import type { AgentMood } from "../agent-mood.ts";
 import { isPage } from "./folder.ts";
+import { isAboutConflicts, withoutConflicts } from "./conflicts.ts";
 import { dawdle, isAllowed, ToldToFailError } from "./mood.ts";
+import type { TurnOperations } from "./operations.ts";
+import { readReview } from "./read-review.ts";
+import { answerReview } from "./review.ts";
 import type { WordList } from "./spelling.ts";
-import { type Understanding, understand } from "./understanding.ts";
+import { isAnything, type Understanding, understand } from "./understanding.ts";
 import { type Ask, askWhichPage } from "./which-page.ts";
-import { declined, describeUnderstanding, isChanged, summarize, workOf } from "./words.ts";
-
-/** The operations that a turn can use on the client's side. */
-export type TurnOperations = {
-  /** Resolves to the relative names of all files. */
-  listFiles(): Promise<string[]>;
-  read(path: string): Promise<string>;
-  /** Tells the client that a page is being read, until `look` resolves. */
-  lookAt(path: string, look: () => Promise<void>): Promise<void>;
-  /** Writes a page, and shows the client the text before and after. */
-  write(path: string, before: string, after: string): Promise<void>;
-  /** Tells the client what is going on. */
-  think(text: string): Promise<void>;
-  /** Waits for a person without a limit of time. */
-  ask: Ask;
-  /** Sends the turn's last message. */
-  say(text: string): Promise<void>;
-  /** Returns the present mood, which can change while a turn runs. */
-  moodOf: () => AgentMood;
-  readonly signal: AbortSignal;
-};
+import { declined, describeUnderstanding, isChanged, resolved, summarize, workOf } from "./words.ts";
 
 /**
- * Does as much of a prompt as it understands. Throws the signal's reason when it is canceled, and a
+ * Does as much of a prompt as it understands, or of what reviewers and checks say in `context`, the
+ * texts before it. Throws the signal's reason when it is canceled, and a
  * {@link ToldToFailError} if the mood is `fails`.
  */
-export async function takeTurn(prompt: string, operations: TurnOperations, words: WordList): Promise<void> {
+export async function takeTurn(
+  { prompt, context }: { prompt: string; context: string },
+  operations: TurnOperations,
+  words: WordList,
+): Promise<void> {
   const files = await operations.listFiles();
   const pages = files.filter(isPage);
+  if (isAboutConflicts(prompt)) return resolveAll(pages, operations);
+  const review = readReview(context);
+  if (review !== null) return answerReview(review, { files, pages, words }, operations);
   const understanding = await withPage(understand(prompt, pages), pages, operations.ask);
   await operations.think(describeUnderstanding(understanding));
   const edits: PageEdits[] = [];
@@ -65,6 +56,18 @@ export async function takeTurn(prompt: string, operations: TurnOperations, words
   await operations.say(summarize(understanding, edits, pages));
 }
 
+/** Resolves the conflicts of all pages. */
+async function resolveAll(pages: readonly string[], operations: TurnOperations): Promise<void> {
+  const changed: string[] = [];
+  for (const [path, before] of await readAll(pages, operations)) {
+    const after = withoutConflicts(before);
+    if (after === before) continue;
+    await operations.write(path, before, after);
+    changed.push(path);
+  }
+  await operations.say(resolved(changed));
+}
+
 async function readAll(pages: readonly string[], operations: TurnOperations): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
   for (const page of pages) {
@@ -72,10 +75,6 @@ async function readAll(pages: readonly string[], operations: TurnOperations): Pr
     texts.set(page, await operations.read(page));
   }
   return texts;
-}
-
-function isAnything({ isSpelling, isLinks, replacements, addition }: Understanding): boolean {
-  return isSpelling || isLinks || replacements.length > 0 || addition !== null;
 }
 
 /** Resolves to the same understanding with the page that a person says they meant. */

@@ -88,6 +88,11 @@ export function understand(prompt: string, pages: readonly string[]): Understand
   };
 }
 
+/** True if there is something to do. */
+export function isAnything({ isSpelling, isLinks, replacements, addition }: Understanding): boolean {
+  return isSpelling || isLinks || replacements.length > 0 || addition !== null;
+}
+
 /** Reads the findings of the project's checks. Everything that was asked for is done by now. */
 function understandFindings(findings: string, pages: readonly string[]): Understanding {
   return {

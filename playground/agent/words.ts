@@ -66,6 +66,33 @@ export function summarize(
   );
 }
 
+/** The last message of a turn about a review or failed checks. */
+export function summarizeReview(edits: readonly PageEdits[]): string {
+  const changed = edits.filter(isChanged);
+  if (changed.length === 0) return text("Nothing changed: I understood none of it", WHAT_I_AM, WHAT_I_CAN);
+  return text(
+    titleOf(changed, edits.length),
+    changed.map(describePage).join("\n"),
+    `${WHAT_I_AM} Please check what I did.`,
+  );
+}
+
+/** What is said of a comment: what was changed on its page, or why nothing was. */
+export function commentAnswer(edits: PageEdits | null): string {
+  if (edits === null) return `${WHAT_I_AM} I didn't understand this. ${WHAT_I_CAN}`;
+  if (!isChanged(edits)) return `I found nothing of that in ${edits.path}.`;
+  return `${editsOf(edits)}.`;
+}
+
+/** The last message of a turn that resolved conflicts in these pages. */
+export function resolved(paths: readonly string[]): string {
+  return text(
+    `Resolve conflicts in ${paths.length === 1 ? paths.join("") : counted(paths.length, "page")}`,
+    "I kept what the base branch has, and changed the same words again.",
+    WHAT_I_AM,
+  );
+}
+
 /** True if the page's text changed. */
 export function isChanged({ spelling, links, replacements, added }: PageEdits): boolean {
   return added !== null || spelling.length + links.length + replacements.length > 0;
@@ -94,14 +121,18 @@ function titleOf(changed: readonly PageEdits[], looked: number): string {
   return `${did.charAt(0).toUpperCase()}${did.slice(1)} in ${where}`;
 }
 
-function describePage({ path, spelling, links, replacements, added }: PageEdits): string {
+function describePage(page: PageEdits): string {
+  return `- ${page.path}: ${editsOf(page)}`;
+}
+
+function editsOf({ spelling, links, replacements, added }: PageEdits): string {
   const edits = [...replacements, ...spelling, ...links];
   const shown = edits
     .slice(0, MAX_SHOWN)
     .map(({ from, to, count }) => `${from} → ${to}${count > 1 ? ` (${count} times)` : ""}`);
   const more = edits.length > MAX_SHOWN ? `; and ${edits.length - MAX_SHOWN} more` : "";
   const all = [...(added === null ? [] : ["a paragraph at the end"]), ...shown];
-  return `- ${path}: ${all.join("; ")}${more}`;
+  return all.join("; ") + more;
 }
 
 function counted(count: number, noun: string): string {

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { brokenAnchors } from "../../playground/hosted-checks.ts";
+import { brokenAnchors } from "../../playground/anchors.ts";
 
 const DOCS = "playground/sample-docs";
 

@@ -48,6 +48,20 @@ export async function shootBoth(page: Page, name: string): Promise<void> {
   }
 }
 
+/** Saves screenshots of the page in both colors, wide and as on a phone. */
+export async function shootAll(page: Page, name: string): Promise<void> {
+  if (process.env["SHOTS"] === undefined) return;
+  const before = page.viewportSize();
+  for (const size of [
+    { width: 1400, height: 900 },
+    { width: 390, height: 844 },
+  ]) {
+    await page.setViewportSize(size);
+    await shootBoth(page, `${name}-${size.width}`);
+  }
+  if (before !== null) await page.setViewportSize(before);
+}
+
 /** Opens a channel by its name in the list. */
 export async function openChannel(tab: Page, name: string): Promise<void> {
   await tab

@@ -17,6 +17,7 @@ import { Tokens, type TokenOptions } from "./tokens.ts";
 import { type WebhookDelivery, Webhooks } from "./webhooks.ts";
 
 export { CodeHostError } from "./errors.ts";
+export { markdownHtml } from "./pages/markdown.ts";
 export type { HostEvent } from "./events.ts";
 export type { CodeHostFault, Traffic } from "./faults.ts";
 export { REFUSAL_NAMES, type RefusalName, refusing } from "./known-refusals.ts";
