@@ -25,12 +25,12 @@ await tab.getByRole("button", { name: "Close the card" }).click();
 const field = tab.getByRole("textbox", { name: /^Message / });
 await field.fill("/docs-agent fix the typos in the quickstart");
 await field.press("Enter");
-await tab
+const root = tab
   .getByRole("main")
   .getByRole("article")
-  .filter({ hasText: "✅ tidepool" })
-  .getByRole("button", { name: /^1 reply/ })
-  .click();
+  .filter({ hasText: "fix the typos in the quickstart" });
+await root.getByText("👀 Waiting for review").waitFor();
+await root.getByRole("button", { name: /^1 reply/ }).click();
 await tab
   .getByRole("complementary", { name: "Thread" })
   .getByRole("link", { name: /^View pull request/ })
