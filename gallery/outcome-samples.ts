@@ -290,6 +290,8 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
   ],
 ];
 
+const PREVIEW = "https://pr-12.preview.example.com/guides/install";
+
 /** Samples of outcomes. */
 export const outcomeSamples = makeOutcomeSamples();
 
@@ -302,6 +304,7 @@ function makeOutcomeSamples(): [string, MessageOf<"outcome">][] {
   };
   return [
     ...toldOutcomes.map(([name, told]): [string, MessageOf<"outcome">] => [name, outcome(told)]),
+    ["with a preview", { ...outcome(endings["pull-request"].short), preview: PREVIEW }],
     ...Object.entries(endings).flatMap(([ending, { short, long }]): [string, MessageOf<"outcome">][] => [
       [ending, outcome(short)],
       [`${ending}, longest`, outcome(long, "not_in_channel")],

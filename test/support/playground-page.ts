@@ -4,7 +4,7 @@ import { openStateFolder } from "../../playground/state-folder.ts";
 import { COMPILE_CACHE } from "./child-process.ts";
 
 /** Real programs, a real agent process and real git take seconds, and longer on a busy machine. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 const RELOAD_MS = 500;
 
 /** Opens the whole playground, as `npm run playground` starts it, with its page in a browser. */

@@ -20,6 +20,7 @@ import {
   context,
   labeled,
   labeledText,
+  linkedLine,
   linePart,
   listPart,
   NAME_MAX,
@@ -36,7 +37,7 @@ import {
   type View,
   words,
 } from "./blocks.ts";
-import { movedBlocks, pullRequestLink } from "./links.ts";
+import { movedBlocks, pageLink, pullRequestLink } from "./links.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
 
 /**
@@ -44,13 +45,15 @@ import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
  * concerned, except those in `muted`.
  */
 export function outcomeMessage(
-  { turn, outcome, watch, movedBecause, muted = [] }: MessageOf<"outcome">,
+  { turn, outcome, watch, preview, movedBecause, muted = [] }: MessageOf<"outcome">,
   view: View,
 ): Rendered {
   const prLink = prLinkOf(outcome);
   const link = pullRequestLink(prLink, view.httpOrigins);
   const label = link === null ? null : cutEscaped(link.label, NAME_MAX);
   const url = link === null ? null : escapeMrkdwn(link.url);
+  const page = preview === undefined ? null : pageLink(preview, view.httpOrigins);
+  const pageLine = page === null ? null : `Preview: ${page.label}`;
   const { stoppedBy } = outcome;
   const stopper = stoppedBy === undefined || muted.includes(stoppedBy) ? null : stoppedBy;
   const words: OutcomeWords = {
@@ -69,13 +72,17 @@ export function outcomeMessage(
   const blocks = (feedback: KnownBlock[]): KnownBlock[] => [
     ...movedBlocks(turn.request, movedBecause, view),
     ...said(text),
+    ...(pageLine === null ? [] : [linkedLine(pageLine, page)]),
     ...(prLink !== null && link === null ? [plainSection(`${UNSAFE_LINK} ${cut(prLink, SAID_MAX)}`)] : []),
     ...(movedBecause === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
     ...actions(buttons),
     ...(asksForFeedback ? feedback : []),
   ];
   return {
-    text: withoutBlocks(withMentions(outcomeText(outcome, { ...words, pr: label }), mentioned, stopper), url),
+    text: [
+      withoutBlocks(withMentions(outcomeText(outcome, { ...words, pr: label }), mentioned, stopper), url),
+      ...(pageLine === null ? [] : [cutEscaped(pageLine, NAME_MAX)]),
+    ].join("\n"),
     blocks: blocks([feedbackIcons(turn)]),
     ...(asksForFeedback ? { plainBlocks: blocks(feedbackButtons(turn)) } : {}),
   };

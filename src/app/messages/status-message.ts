@@ -2,7 +2,7 @@ import type { KnownBlock, TaskCardBlock, ActionsBlock, Button, Overflow } from "
 import type { MessageOf } from "../rules/ports/notifier.ts";
 import { DEFAULT_INSTRUCTIONS } from "../rules/turn/request.ts";
 import { sharedTexts } from "../rules/thread/messages-to-share.ts";
-import { shownPage } from "../rules/words/pull-request-text.ts";
+import { shownLive } from "../rules/words/pull-request-text.ts";
 import { WORKING, planOf, statusText } from "../rules/words/status-text.ts";
 import { counted, cut } from "../../shared/text/text.ts";
 import type { TurnProgress } from "../rules/turn/reported-turn.ts";
@@ -83,7 +83,7 @@ type State = {
   line: string;
   link: PullRequestLink | null;
   plan: TurnProgress["plan"] | null;
-  /** Where its pages can be looked at, if that is safe to link. */
+  /** Where its change is on the site, if that is safe to link. */
   page: { line: string; link: PullRequestLink } | null;
 };
 
@@ -95,9 +95,9 @@ function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): State {
 }
 
 function pageOf(turn: Turn, httpOrigins: View["httpOrigins"]): State["page"] {
-  const page = shownPage(turn);
-  const link = page === null ? null : pageLink(page.url, httpOrigins);
-  return page === null || link === null ? null : { line: `${page.name}: ${link.label}`, link };
+  const page = shownLive(turn);
+  const link = page === null ? null : pageLink(page, httpOrigins);
+  return link && { line: `Live: ${link.label}`, link };
 }
 
 function pageText({ page }: State): string[] {

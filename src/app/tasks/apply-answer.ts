@@ -17,7 +17,7 @@ import { linkedAppends } from "../rules/thread/request-list.ts";
 import { awaitsFirstLook, endTurn, isAsking, isFollowing, type Turn } from "../rules/turn/turn.ts";
 import { changesOf, RecordLostError, threadOf, turnWrites } from "../rules/decisions/turn-writes.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
-import { newsTasks, refreshTasks, sessionTask } from "../rules/decisions/new-tasks.ts";
+import { newsTasks, previewTasks, refreshTasks, sessionTask } from "../rules/decisions/new-tasks.ts";
 import { turnPayload } from "../rules/decisions/payload.ts";
 import type { Append } from "../../shared/store/series.ts";
 
@@ -199,7 +199,7 @@ function followingChanges(
       ...turnWrites(deps, read, turn, ...shownWith(read, turn)),
       ...(isFirst ? askedAgainWrites(read, turn, keptMs) : []),
     ],
-    adds: [...refreshTasks(turn), ...newsTasks(turn)],
+    adds: [...refreshTasks(turn), ...newsTasks(turn), ...previewTasks(turn)],
     appends: isFirst ? linkedAppends(turn.request) : [],
     followed,
   };

@@ -1,3 +1,4 @@
+import { jobKey } from "../rules/project.ts";
 import { isPosted, outcomeSlot, settledAt } from "../rules/turn/delivery.ts";
 import type { Step, ThreadRecord } from "../rules/records.ts";
 import { isStatusReplaced, statusKey } from "../rules/words/status-text.ts";
@@ -5,7 +6,13 @@ import type { Task } from "../../shared/queue/task-queue.ts";
 import type { Turn } from "../rules/turn/turn.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
 import { postExtras, postForTurn, threadRecordOf } from "./post-for-turn.ts";
-import { newsTasks, refreshTask, DeliverPayload } from "../rules/decisions/new-tasks.ts";
+import {
+  DeliverPayload,
+  newsTasks,
+  previewTask,
+  previewTasks,
+  refreshTask,
+} from "../rules/decisions/new-tasks.ts";
 import { changeTurn, readTurnTask } from "../rules/decisions/turn-writes.ts";
 
 /** How long an outcome that Slack doesn't accept holds back those of later requests. */
@@ -66,6 +73,7 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
     ...(await postExtras(deps, turn, outcomeSlot(watch), thread)),
   });
   if (attempt.kind !== "posted") return attempt.step;
+  const linked = await linkedTurn(deps, turn);
   deps.logger.info({ outcome: outcome.kind, away: turn.delivery.away }, "outcome delivered");
   return changeTurn(
     deps,
@@ -76,7 +84,17 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
       adds: [
         ...(statusKey(next) === next.delivery.shown && !isStatusReplaced(next) ? [] : [refreshTask(next)]),
         ...newsTasks(next),
+        // The newest result shows the preview.
+        ...(linked === undefined || linked.id === next.id ? previewTasks(next) : [previewTask(linked)]),
       ],
     }),
   );
+}
+
+/** The turn that left the pull request of a turn's job, if it has a preview or had one. */
+async function linkedTurn({ records }: TaskDeps, { request, job }: Turn): Promise<Turn | undefined> {
+  const record = job === null ? undefined : await records.get("job", jobKey(request.project, job.id));
+  const left = record?.pullRequest;
+  const turn = left === undefined ? undefined : await records.get("turn", left.turnId);
+  return turn?.pullRequest?.previewAt === undefined ? undefined : turn;
 }

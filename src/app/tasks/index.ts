@@ -20,6 +20,7 @@ import { open } from "./open.ts";
 import { PayloadInvalidError, TurnPayload, TaskOwner } from "../rules/decisions/payload.ts";
 import { overdue, question } from "./question.ts";
 import { react, thank } from "./react.ts";
+import { preview } from "./preview.ts";
 import { refresh } from "./refresh.ts";
 import { session } from "./session.ts";
 import { submit } from "./submit.ts";
@@ -44,6 +45,7 @@ const handlers: Record<string, Handler> = {
   deliver: { pool: "messages", handle: deliver },
   news: { pool: "news", handle: news, isQuiet: true },
   refresh: { pool: "updates", handle: refresh, isQuiet: true },
+  preview: { pool: "updates", handle: preview, isQuiet: true },
   react: { pool: "reactions", handle: react, isQuiet: true },
   thank: { pool: "reactions", handle: thank, isQuiet: true },
   session: { pool: "reactions", handle: session, isQuiet: true },

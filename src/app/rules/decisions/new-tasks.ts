@@ -9,6 +9,7 @@ import { jobKey, projectKey, ProjectRef } from "../project.ts";
 import { questionKey, type Question } from "../thread/question.ts";
 import { hasStatusMessage, questionSlot, isOutcomeSlot, isPosted, outcomeSlot } from "../turn/delivery.ts";
 import { isNoticeDue } from "../turn/overdue.ts";
+import { shownPreview } from "../words/pull-request-text.ts";
 import { nextNews } from "../turn/turn-pull-request.ts";
 import { PrivateAnswer } from "../ports/notifier.ts";
 import type { MessageRef } from "../turn/request.ts";
@@ -168,6 +169,18 @@ export function newsTasks(turn: Turn): NewTask[] {
   );
   if (pullRequest === undefined || !isLinked || nextNews(pullRequest) === undefined) return [];
   return [turnTask("news", turn, { onDuplicate: "latest" })];
+}
+
+/** The task to add whenever the address of a pull request's preview may have changed. */
+export function previewTasks(turn: Turn): NewTask[] {
+  const { pullRequest } = turn;
+  if (pullRequest === undefined || shownPreview(turn) === (pullRequest.previewAt?.url ?? null)) return [];
+  return [previewTask(turn)];
+}
+
+/** The task that shows a turn's preview in the newest result of its job. */
+export function previewTask(turn: Turn): NewTask {
+  return turnTask("preview", turn, { onDuplicate: "latest" });
 }
 
 /**

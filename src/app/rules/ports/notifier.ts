@@ -52,8 +52,8 @@ type Messages = {
    * anything.
    */
   news: { news: PullRequestNews; url: string; offer?: NewsOffer } & OfTurn;
-  /** The notice that one watch of a turn has ended. */
-  outcome: { outcome: Outcome; watch: number } & OfTurn;
+  /** The notice that one watch of a turn has ended. `preview` is where its change can be looked at. */
+  outcome: { outcome: Outcome; watch: number; preview?: string } & OfTurn;
   /** To the requester alone: the app can't post in that channel, and how to invite it. */
   "invite-me": { channelId: string; error: string };
   /**

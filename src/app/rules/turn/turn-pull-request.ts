@@ -28,6 +28,8 @@ export const TurnPullRequest = storedObject({
   reviewedSha: z.string().optional(),
   /** Since when it conflicts with its base branch, epoch milliseconds. Absent if it doesn't. */
   conflictsSince: z.number().optional(),
+  /** The turn whose result shows the preview, and the address that it shows. Absent if none does. */
+  previewAt: storedObject({ turnId: z.string(), url: z.string() }).optional(),
   /** True if the service answers reviews and updates branches (level 2). */
   takesActs: z.boolean().optional(),
   /**

@@ -60,12 +60,16 @@ export function shownPullRequestState({ stage, pullRequest }: Turn): string | nu
   return `${PULL_REQUEST_STATES[state]}${isUnchecked ? ", checks unknown" : ""}`;
 }
 
-/** Where the pull request's pages can be looked at (untrusted), before or after the merge. */
-export function shownPage(turn: Turn): { name: "Preview" | "Live"; url: string } | null {
-  if (shownPullRequestState(turn) === null) return null;
-  const { state, preview, live } = turn.pullRequest?.latest ?? {};
-  if (state === "open" && preview !== undefined) return { name: "Preview", url: preview };
-  return state === "merged" && live !== undefined ? { name: "Live", url: live } : null;
+/** Where the change can be looked at before the merge (untrusted), as the newest result shows it. */
+export function shownPreview({ pullRequest }: Pick<Turn, "pullRequest">): string | null {
+  const { state, preview } = pullRequest?.latest ?? {};
+  return state === "open" ? (preview ?? null) : null;
+}
+
+/** Where the change is on the site (untrusted), as the status message shows it. */
+export function shownLive({ pullRequest }: Pick<Turn, "pullRequest">): string | null {
+  const { state, live } = pullRequest?.latest ?? {};
+  return state === "merged" ? (live ?? null) : null;
 }
 
 /** The parts of the text that tells a thread about its pull request. */

@@ -4,7 +4,7 @@ import { upToMinute, utcTimeOfDay } from "../../../shared/text/text.ts";
 import { endingOf, cameToNothing, isLeftEmpty, type Outcome, updateOf } from "../turn/outcome.ts";
 import { isPosted, outcomeSlot, STATUS_SLOT } from "../turn/delivery.ts";
 import { diffText } from "./change-text.ts";
-import { shownPage, shownPullRequestState } from "./pull-request-text.ts";
+import { shownLive, shownPullRequestState } from "./pull-request-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedTexts } from "../thread/messages-to-share.ts";
 import type { TurnProgress } from "../turn/reported-turn.ts";
@@ -17,9 +17,9 @@ export function statusKey(turn: Turn): string {
   const { plan, step = shownPullRequestState(turn) } = shownProgress(turn) ?? {};
   // One character per step of the plan shows how far it is.
   const planned = plan?.map(({ status }) => status[0]).join("") ?? null;
-  const page = shownPage(turn);
+  const page = shownLive(turn);
   // The address itself may be long.
-  const shown = page === null ? null : `${page.name} ${hash("sha256", page.url).slice(0, 12)}`;
+  const shown = page === null ? null : `Live ${hash("sha256", page).slice(0, 12)}`;
   const progress = [planned, step, shown].filter((part) => part !== null);
   return progress.length === 0 ? state : `${state}${BEFORE_STEP}${progress.join(" ")}`;
 }
