@@ -42,7 +42,7 @@ it("merges the base branch without an agent, and leaves the text as it was", asy
   const main = await world.inBare("rev-parse", "main");
   expect(await update(world)).toMatchObject({
     kind: "pull-request",
-    summary: "Merged main into the branch.",
+    summary: "Merged main into the branch",
     pullRequest: { number: 1, headSha: await world.inBare("rev-parse", BRANCH) },
   });
   expect(await parentsOf(world)).toEqual([before, main]);
@@ -186,7 +186,7 @@ it("lets later turns build on the merge, with a text that tells no more than wha
   await world.commitTo("main", { "docs/faq.md": "# FAQ\n" }, "Others");
   await update(world);
   const more = inlineAgent(`fs.writeFileSync("docs/more.md", "# More\\n"); console.log("Add a page");`);
-  const earlier = { prompt: UPDATE, words: null, summary: "Merged main into the branch." };
+  const earlier = { prompt: UPDATE, words: null, summary: "Merged main into the branch" };
   expect(
     await world.run(world.project(more), { prompt: "Add more", earlierTurns: [FIRST, earlier] }),
   ).toMatchObject({
@@ -229,7 +229,7 @@ it("is committed by the code host if the settings say so, also where the agent r
   await world.commitTo("main", { [PAGE]: "# Quickstart\n\nInstal it now.\n" }, "Others");
   const merged = await world.inBare("rev-parse", BRANCH);
   const resolves = inlineAgent(`fs.writeFileSync("${PAGE}", "# Quickstart\\n\\nInstall it now.\\n");`);
-  const earlier = { prompt: UPDATE, words: null, summary: "Merged main into the branch." };
+  const earlier = { prompt: UPDATE, words: null, summary: "Merged main into the branch" };
   const again = { kind: "update" as const, prompt: UPDATE, words: null, earlierTurns: [FIRST, earlier] };
   let isPushed = false;
   world.api.before = async (request) => {

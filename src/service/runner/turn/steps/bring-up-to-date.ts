@@ -70,7 +70,7 @@ async function published(
   context: TurnContext,
   pushed: Parameters<typeof publishWork>[2],
 ): Promise<Success> {
-  const summary = `Merged ${turn.project.baseBranch} into the branch.`;
+  const summary = `Merged ${turn.project.baseBranch} into the branch`;
   return { ...(await publishWork(turn, context, pushed)), summary };
 }
 
