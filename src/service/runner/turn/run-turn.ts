@@ -9,8 +9,8 @@ import { readTurnNote, turnsBefore, TurnWork, type Withheld } from "../publish/t
 import { allowPublishing } from "./steps/allow-publishing.ts";
 import { commitWords } from "./steps/commit-words.ts";
 import { withoutOthers } from "./steps/describe.ts";
-import { addressReviews, type AskedReview } from "./steps/address-reviews.ts";
-import { noteAnswers, readAnswers, withheldOf } from "./steps/note-answers.ts";
+import { addressReviews } from "./steps/address-reviews.ts";
+import { NO_ANSWERS, type ReadAnswers } from "./steps/note-answers.ts";
 import { assertSeen } from "./steps/await-branch.ts";
 import { lookAgain } from "./steps/look-again.ts";
 import { keepSession } from "./steps/keep-session.ts";
@@ -37,19 +37,22 @@ export async function runTurn(turn: RunnerTurn, context: TurnContext): Promise<S
   assertNames(turn);
   const start = await prepareTurn(turn, context);
   if (turn.kind === "update") return bringUpToDate(turn, context, start);
-  if (turn.kind !== "address") return workOn(turn, context, start, null);
-  return addressReviews(turn, context, start, (asked, review) => workOn(asked, context, start, review));
+  if (turn.kind === "address") {
+    return addressReviews(turn, context, start, (asked, readAnswers) =>
+      workOn(asked, context, start, readAnswers),
+    );
+  }
+  if (start.pushed !== null) return publishWork(turn, context, start.pushed);
+  return workOn(turn, context, start, async () => NO_ANSWERS);
 }
 
-/** Does what follows a turn's preparation. `review` is what it is to answer, if anything. */
+/** Does what follows a turn's preparation, from the agent's work on. */
 async function workOn(
   turn: RunnerTurn,
   context: TurnContext,
   start: TurnStart,
-  review: AskedReview | null,
+  readAnswers: ReadAnswers,
 ): Promise<Success> {
-  if (start.pushed !== null) return publishWork(turn, context, start.pushed);
-
   using opened = await openContexts(turn, context);
   const { contexts } = opened;
   using tree = await openTree(context, start.commit, turn.jobId);
@@ -57,25 +60,18 @@ async function workOn(
   const { ran, answers: content, ...work } = await workInRounds(tree, asked, context, { ...start, contexts });
   const { commit } = work;
   const read = { ...opened.read, notes: [...opened.read.notes, ...work.notes] };
-  const said = { content, from: tree.commit, to: commit };
-  const answers = review === null ? [] : await readAnswers(context, review, said);
+  const answers = await readAnswers({ content, from: tree.commit, to: commit });
   if (commit === null) {
     const result = { ...reportNothing(ran, work), ...read };
     if (work.leftOut.length === 0) await keepSession(turn, context, ran);
-    if (review !== null) {
-      const withheld = await withheldOf(turn, context, { at: tree.commit, contexts, answers });
-      await noteAnswers(turn, context, review, { answers, withheld, commit, result });
-    }
+    await answers.withoutPush(result, contexts);
     return result;
   }
 
   const unpublished = { kind: "no-changes" as const, summary: null, leftOut: work.leftOut, ...read };
   const summary = ran.summary === null ? null : context.redact(ran.summary);
   const earlier = await keepEarlier(start.earlier, { from: start.base, to: commit }, turn, context);
-  const told = [
-    ...toldTexts(turn, { ...work, summary, earlier }),
-    ...answers.flatMap(({ words }) => words ?? []),
-  ];
+  const told = [...toldTexts(turn, { ...work, summary, earlier }), ...answers.told];
   const { isAllowed, withheld } = await allowPublishing(turn, context, {
     from: tree.commit,
     commit,
@@ -90,12 +86,9 @@ async function workOn(
   const made = { ...work, ...read, commit: toPush, summary, withheld, earlier };
   const ready = await lookAgain(turn, context, start, made);
   if (ready.kind === "unwanted") return { ...unpublished, reason: ready.reason };
-  if (review !== null) {
-    const noted = { answers, withheld, commit: ready.work.commit, result: null };
-    await noteAnswers(turn, context, review, noted);
-  }
+  await answers.beforePush(ready.work.commit, withheld);
   const pushed = await pushWork(turn, context, ready.start, ready.work);
-  if (review !== null) context.report({ isRound: true });
+  answers.afterPush();
   // An agent should only remember work that the next turn will find done.
   await keepSession(turn, context, ran);
   return await publishWork(turn, context, pushed);

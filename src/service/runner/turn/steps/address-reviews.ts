@@ -12,6 +12,8 @@ import { readTurnNote } from "../../publish/turn-note.ts";
 import type { RunnerTurn, Success, TurnContext, TurnMaterial } from "../../turn-context.ts";
 import type { TurnStart } from "../turn-start.ts";
 import { type AnswersNote, notedSuccess, readAnswersNote } from "../reviews/answers-note.ts";
+import { answersTo, type AskedReview, type ReadAnswers } from "./note-answers.ts";
+import { publishWork } from "./publish-work.ts";
 
 /** What tells our replies from others'. */
 const REPLY = "<!-- docs-agent:reply";
@@ -20,22 +22,16 @@ const MAX_PEOPLE = 30;
 const WHO_COUNTS = "Only comments by people who can write to the repository count.";
 const TOO_LONG = "The reviews are too long for one turn, so some of them were left out.";
 
-/** What a turn is to answer. */
-export type AskedReview = Pick<AnswersNote, "pull" | "askAgain" | "notes"> & {
-  /** The threads that the agent gets, numbered from 1. */
-  threads: HostedThread[];
-};
-
 /**
- * Runs a turn that answers reviews and failed checks. `work` is the rest of the turn, with what is
- * to be answered, or null if an earlier attempt has pushed. If the turn is run again after a crash,
- * it says the rest of what it was about to say.
+ * Runs a turn that answers reviews and failed checks. `work` is the rest of the turn, which is left
+ * out if an earlier attempt has pushed. If the turn is run again after a crash, it says the rest of
+ * what it was about to say.
  */
 export async function addressReviews(
   turn: RunnerTurn,
   context: TurnContext,
   start: TurnStart,
-  work: (turn: RunnerTurn, review: AskedReview | null) => Promise<Success>,
+  work: (turn: RunnerTurn, readAnswers: ReadAnswers) => Promise<Success>,
 ): Promise<Success> {
   const { reviewHost, folders } = context;
   if (reviewHost === null) {
@@ -46,7 +42,7 @@ export async function addressReviews(
   const said = before?.commit === null ? notedSuccess(before) : null;
   if (before !== null && said !== null) return await answered(turn, context, reviewHost, before, said);
   if (start.pushed !== null) {
-    const result = await work(turn, null);
+    const result = await publishWork(turn, context, start.pushed);
     return before === null ? result : await answered(turn, context, reviewHost, before, result);
   }
   const { open } = start.pulls;
@@ -58,7 +54,8 @@ export async function addressReviews(
       asked.review.notes,
     );
   }
-  const result = await work({ ...turn, material: asked.material }, asked.review);
+  const toAnswer = { ...turn, material: asked.material };
+  const result = await work(toAnswer, answersTo(toAnswer, context, asked.review));
   const after = await noted();
   return after === null ? result : await answered(turn, context, reviewHost, after, result);
 }

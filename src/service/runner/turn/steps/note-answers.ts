@@ -6,15 +6,64 @@ import { changedPaths } from "../../workspace/git/objects.ts";
 import { patchOf } from "../../workspace/git/changed-pages.ts";
 import { allowPublishing } from "./allow-publishing.ts";
 import { withoutOthers } from "./describe.ts";
-import type { AskedReview } from "./address-reviews.ts";
-import { writeAnswersNote } from "../reviews/answers-note.ts";
+import type { HostedThread } from "../../../pulls/code-host/github-reviews.ts";
+import { type AnswersNote, writeAnswersNote } from "../reviews/answers-note.ts";
 import type { CommentAnswer } from "../reviews/answers-of.ts";
 
-/** What was done about each comment, as the agent says, or as its change shows. */
-export async function readAnswers(
+/** A pull request's reviews that a turn is to answer. */
+export type AskedReview = Pick<AnswersNote, "pull" | "askAgain" | "notes"> & {
+  /** The threads that the agent gets, numbered from 1. */
+  threads: HostedThread[];
+};
+
+/** The agent's file of answers, and the commits between which it worked. */
+type AnswersSource = { content: Buffer | null; from: string; to: string | null };
+
+/** Reads an agent's answers, once it has worked. */
+export type ReadAnswers = (source: AnswersSource) => Promise<TurnAnswers>;
+
+/** A turn's answers to reviews. Call `withoutPush`, or what comes before and after the push. */
+type TurnAnswers = {
+  /** The words that are going to be published. */
+  told: string[];
+  /** The turn ends with this result, and pushes nothing. */
+  withoutPush: (result: Success, contexts: readonly OpenContext[]) => Promise<void>;
+  /** The commit is about to be pushed. */
+  beforePush: (commit: string, withheld: Withheld) => Promise<void>;
+  afterPush: () => void;
+};
+
+/** The answers of a turn that isn't about reviews. */
+export const NO_ANSWERS: TurnAnswers = {
+  told: [],
+  withoutPush: async () => {},
+  beforePush: async () => {},
+  afterPush: () => {},
+};
+
+/** The answers to a review: they are noted before anything of the turn is public. */
+export function answersTo(turn: RunnerTurn, context: TurnContext, review: AskedReview): ReadAnswers {
+  return async (source) => {
+    const answers = await readAnswers(context, review, source);
+    const told = answers.flatMap(({ words }) => words ?? []);
+    return {
+      told,
+      withoutPush: async (result, contexts) => {
+        const withheld = await withheldOf(turn, context, { at: source.from, contexts, told });
+        await noteAnswers(turn, context, review, { answers, withheld, commit: null, result });
+      },
+      beforePush: (commit, withheld) =>
+        noteAnswers(turn, context, review, { answers, withheld, commit, result: null }),
+      afterPush: () => context.report({ isRound: true }),
+    };
+  };
+}
+
+/** Reads each comment's answer: as the agent says, or as its change shows. */
+async function readAnswers(
   { mirror, apart }: TurnContext,
   { threads }: AskedReview,
-  { content, from, to }: { content: Buffer | null; from: string; to: string | null },
+  { content, from, to }: AnswersSource,
 ): Promise<CommentAnswer[]> {
   const comments = await mirror.use(async (git) => {
     const changed = new Set(to === null ? [] : await changedPaths(git, from, to));
@@ -29,7 +78,7 @@ export async function readAnswers(
 }
 
 /** Notes what is about to be said, and in what commit it was done. */
-export async function noteAnswers(
+async function noteAnswers(
   turn: RunnerTurn,
   { folders }: TurnContext,
   { pull, askAgain, notes, threads }: AskedReview,
@@ -53,16 +102,11 @@ export async function noteAnswers(
 }
 
 /** What must be left out of answers of a turn that changed nothing. Null if none may be told. */
-export async function withheldOf(
+async function withheldOf(
   turn: RunnerTurn,
   context: TurnContext,
-  {
-    at,
-    contexts,
-    answers,
-  }: { at: string; contexts: readonly OpenContext[]; answers: readonly CommentAnswer[] },
+  { at, contexts, told }: { at: string; contexts: readonly OpenContext[]; told: readonly string[] },
 ): Promise<Withheld | null> {
-  const told = answers.flatMap(({ words }) => words ?? []);
   try {
     return (await allowPublishing(turn, context, { from: at, commit: at, contexts, told })).withheld;
   } catch (error) {
