@@ -259,12 +259,12 @@ it("counts a loss of the runner for the turn whose code was on its thread, and f
 
 it.each([{ agentRuns: true as const }, {}])(
   "gives up a turn after five losses of the runner that nobody is to blame for (%j)",
-  async (news) => {
+  async (report) => {
     await using subject = await ServiceUnderTest.start();
     const id = await create(subject);
     for (let loss = 1; loss <= 5; loss += 1) {
       const run = await subject.runner.runOf(id, loss);
-      run.input.report(news);
+      run.input.report(report);
       await loseRunner(subject, [run], null);
     }
     await vi.waitUntil(() => subject.store.turns(id)[0]?.state === "ended", PATIENT);

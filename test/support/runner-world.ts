@@ -10,7 +10,12 @@ import type { Clock } from "../../src/shared/machine/ports.ts";
 import type { ServiceProject } from "../../src/service/config/config.ts";
 import { ReaderProcesses } from "../../src/service/runner/process/apart/apart.ts";
 import { LocalRunner } from "../../src/service/runner/local/local-runner.ts";
-import type { CloseResult, RunTurnInput, RunTurnResult, TurnNews } from "../../src/service/runner/runner.ts";
+import type {
+  CloseResult,
+  RunTurnInput,
+  RunTurnResult,
+  RunnerReport,
+} from "../../src/service/runner/runner.ts";
 import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 import { commitTo } from "./commit-to.ts";
 import { need } from "./need.ts";
@@ -121,7 +126,7 @@ export async function openRunnerWorld({
   codeHost.traffic.fault = (request) => sideOf(request).fault?.(request);
   const logger = new RecordingLogger();
   const progress: string[] = [];
-  const news: TurnNews[] = [];
+  const reports: RunnerReport[] = [];
   /** The newest pull request of each job. */
   const recorded = new Map<string, number>();
   const env: Record<string, string | undefined> = {
@@ -157,8 +162,8 @@ export async function openRunnerWorld({
     logger,
     progress,
     /** Returns everything of one kind that turns have reported, in order. */
-    told: <Kind extends keyof TurnNews>(kind: Kind): NonNullable<TurnNews[Kind]>[] =>
-      news.flatMap(({ [kind]: value }) => (value === undefined ? [] : [value])),
+    told: <Kind extends keyof RunnerReport>(kind: Kind): NonNullable<RunnerReport[Kind]>[] =>
+      reports.flatMap(({ [kind]: value }) => (value === undefined ? [] : [value])),
     env,
     /** Commits files on top of a branch, as another person would. */
     commitTo: (branch: string, contents: Record<string, string>, message: string) =>
@@ -275,7 +280,7 @@ export async function openRunnerWorld({
           usedBefore: null,
           signal: new AbortController().signal,
           report: (each) => {
-            news.push(each);
+            reports.push(each);
             for (const line of each.lines ?? []) {
               progress.push(line);
               onLine?.(line);

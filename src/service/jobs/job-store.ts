@@ -8,7 +8,7 @@ import {
   type EarlierTurn,
   type RunnerLostError,
   type RunTurnResult,
-  type TurnNews,
+  type RunnerReport,
   TurnQuality,
 } from "../runner/runner.ts";
 import { type Acceptance, acceptTurnRequest, wasAnsweredBefore, type TurnRequest } from "./acceptance.ts";
@@ -34,8 +34,10 @@ const LIST_SCANNED = 500;
 const PlaceRow = z.object({ createdAt: z.int(), id: z.string() });
 const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
 
-/** What the runner has reported about a turn so far. */
+/** All that the runner has reported about a turn so far, as people see it. */
 export type TurnReport = Pick<TurnRow, "progress" | "step" | "plan" | "usage">;
+/** The parts of a report that are written at once, because the turn depends on them. */
+export type NotedReport = Pick<RunnerReport, "agentRuns" | "isRound" | "brief" | "branch">;
 
 /** A page of a list. `next` is where the following page begins, or null on the last one. */
 export type JobPage = { jobs: JobRow[]; next: ListPlace | null };
@@ -207,12 +209,9 @@ export class JobStore {
 
   /**
    * Notes that the turn's agent is about to start, that the turn counts as a round, what its agent
-   * was told, and the branch with its work, as far as they are news.
+   * was told, and the branch with its work, as far as they are reported.
    */
-  note(
-    key: TurnKey,
-    { agentRuns, isRound, brief, branch }: Pick<TurnNews, "agentRuns" | "isRound" | "brief" | "branch">,
-  ): void {
+  note(key: TurnKey, { agentRuns, isRound, brief, branch }: NotedReport): void {
     if (agentRuns === true) this.#note(key, "agent_runs = 1");
     if (isRound === true) this.#note(key, "is_round = 1");
     if (brief !== undefined) this.#note(key, "brief = ?", brief);

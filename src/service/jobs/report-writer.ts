@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Usage } from "../../shared/contract/turn.ts";
 import type { Clock } from "../../shared/machine/ports.ts";
-import type { TurnReport } from "./job-store.ts";
+import type { NotedReport, TurnReport } from "./job-store.ts";
 import { oneLine } from "../base/printable-text.ts";
-import { sumOf, type TurnNews } from "../runner/runner.ts";
+import { sumOf, type RunnerReport } from "../runner/runner.ts";
 
 const MAX_LINES = 200;
 const MAX_LINE_CHARS = 500;
@@ -67,7 +67,7 @@ export class ReportWriter {
   }
 
   /** `usage` is that of this attempt. */
-  add({ lines = [], step, plan, usage }: Omit<TurnNews, "agentRuns" | "isRound" | "brief" | "branch">): void {
+  add({ lines = [], step, plan, usage }: Omit<RunnerReport, keyof NotedReport>): void {
     for (const line of lines) this.line(line);
     this.#now = { ...this.#now, ...(step !== undefined && { step }), ...(plan !== undefined && { plan }) };
     // The cost that an agent states itself doesn't replace what was counted.

@@ -112,8 +112,8 @@ function inputOf(
     project,
     usedBefore: turn.usage,
     signal,
-    report: ({ agentRuns, isRound, brief, branch, ...news }) => {
-      report.add(news);
+    report: ({ agentRuns, isRound, brief, branch, ...shown }) => {
+      report.add(shown);
       try {
         store.note(key, { agentRuns, isRound, brief, branch });
       } catch (thrown) {

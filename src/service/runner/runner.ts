@@ -46,8 +46,8 @@ export type EarlierTurn = {
   outcome: TurnOutcome | null;
 };
 
-/** What is new in a running turn. Texts are bounded and redacted. */
-export const TurnNews = z.object({
+/** Says how a running turn goes on: only what is new. Texts are bounded and redacted. */
+export const RunnerReport = z.object({
   /** For the operator, in order. */
   lines: z.array(z.string()).optional(),
   /** What is being done now, in one line for people. */
@@ -68,7 +68,7 @@ export const TurnNews = z.object({
   /** The branch of the remote that the turn's work is on now. */
   branch: z.string().optional(),
 });
-export type TurnNews = z.infer<typeof TurnNews>;
+export type RunnerReport = z.infer<typeof RunnerReport>;
 
 /** An open pull request of another job. */
 export type OpenPull = { url: string; number: number; headSha: string };
@@ -116,8 +116,8 @@ export type RunTurnInput = {
    * (canceled, or its job archived).
    */
   signal: AbortSignal;
-  /** Called with what is new in the turn. */
-  report: (news: TurnNews) => void;
+  /** Called when there is something new in the turn. */
+  report: (report: RunnerReport) => void;
   /**
    * Asks a person. Resolves to null if nobody answers in time, if too much was asked already, or if
    * aborted. Never rejects.

@@ -7,7 +7,7 @@ import {
   CloseResult,
   type DiffInput,
   RunTurnResult,
-  TurnNews,
+  RunnerReport,
   type UpkeepInput,
 } from "../runner.ts";
 import type { RunnerTurn } from "../turn-context.ts";
@@ -41,7 +41,7 @@ const run = z.int();
 export const FromRunner = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("opened") }),
   z.object({ kind: z.literal("unopened"), problem: z.string() }),
-  z.object({ kind: z.literal("report"), run, news: TurnNews }),
+  z.object({ kind: z.literal("report"), run, report: RunnerReport }),
   z.object({ kind: z.literal("ask"), run, question: z.int(), asked: AgentQuestion }),
   z.object({ kind: z.literal("result"), run, result: RunTurnResult }),
   z.object({ kind: z.literal("done"), run }),

@@ -1,4 +1,4 @@
-import type { AgentQuestion, TurnNews } from "../runner.ts";
+import type { AgentQuestion, RunnerReport } from "../runner.ts";
 import type { LocalRunner } from "../local/local-runner.ts";
 import { detailsOf, faultText, TransientRunError } from "../../base/run-error.ts";
 import type { FromRunner, ToRunner } from "./messages.ts";
@@ -94,10 +94,10 @@ export class OrdersUnderWay {
       const result = await this.#runner.run({
         ...turn,
         signal: abort.signal,
-        report: (news) => {
-          reporter.add(news);
+        report: (report) => {
+          reporter.add(report);
           // The next step may be the end of this process.
-          const { agentRuns, branch, isRound } = news;
+          const { agentRuns, branch, isRound } = report;
           if ([agentRuns, branch, isRound].some((each) => each !== undefined)) reporter.flush();
         },
         ask,
@@ -119,14 +119,14 @@ function failed(run: number, error: unknown): FromRunner {
  * that floods us with updates gets no more of the service's time than any other.
  */
 function createReporter(run: number, tell: Tell) {
-  let waiting: TurnNews = {};
+  let waiting: RunnerReport = {};
   let timer: NodeJS.Timeout | undefined;
   let isTelling = false;
 
-  function add(news: TurnNews): void {
-    const lines = (news.lines ?? []).map((line) => line.slice(0, MAX_LINE_CHARS));
+  function add(report: RunnerReport): void {
+    const lines = (report.lines ?? []).map((line) => line.slice(0, MAX_LINE_CHARS));
     const all = [...(waiting.lines ?? []), ...lines].slice(-MAX_LINES);
-    waiting = { ...waiting, ...news, ...(all.length > 0 && { lines: all }) };
+    waiting = { ...waiting, ...report, ...(all.length > 0 && { lines: all }) };
     if (!isTelling) timer ??= setTimeout(flush, REPORT_EVERY_MS);
   }
 
@@ -135,10 +135,10 @@ function createReporter(run: number, tell: Tell) {
     clearTimeout(timer);
     timer = undefined;
     if (Object.keys(waiting).length === 0) return;
-    const news = waiting;
+    const report = waiting;
     waiting = {};
     isTelling = true;
-    void tell({ kind: "report", run, news }).then(() => {
+    void tell({ kind: "report", run, report }).then(() => {
       isTelling = false;
       if (Object.keys(waiting).length > 0) add({});
     });

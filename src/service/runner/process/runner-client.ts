@@ -77,7 +77,7 @@ export class RunnerClient implements Runner {
           const { run, question, asked } = message;
           return void ask(asked).then((answer) => this.#tell({ kind: "answer", run, question, answer }));
         }
-        if (message.kind === "report") report(message.news);
+        if (message.kind === "report") report(message.report);
       },
     );
 

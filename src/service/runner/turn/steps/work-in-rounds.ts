@@ -188,12 +188,12 @@ function createMeter(context: TurnContext) {
   let used: Usage | null = null;
   const measured: TurnContext = {
     ...context,
-    report: ({ usage, ...news }) => {
-      if (news.agentRuns === true) before = used;
+    report: ({ usage, ...others }) => {
+      if (others.agentRuns === true) before = used;
       // The cost that an agent states itself doesn't replace what was counted.
       const isNew = usage !== undefined && (usage.calls !== null || used?.calls == null);
       if (isNew) used = sumOf(before, usage);
-      report({ ...news, ...(isNew && used !== null && { usage: used }) });
+      report({ ...others, ...(isNew && used !== null && { usage: used }) });
     },
     ask: async (question) => {
       const askedAtMs = clock.monotonicMs();
