@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cut, excerpt, plainLine, startOf } from "../../src/shared/text/text.ts";
+import { cut, excerpt, listed, plainLine, startOf } from "../../src/shared/text/text.ts";
 import { text, wellFormed } from "../support/texts.ts";
 
 const max = fc.nat(70);
@@ -41,6 +41,17 @@ describe("cutting", () => {
       }),
     );
   });
+});
+
+it.each([
+  [[], undefined, ""],
+  [["ana"], 1, "ana"],
+  [["ana", "ben"], undefined, "ana and ben"],
+  [["ana", "ben", "eva"], 3, "ana, ben and eva"],
+  [["ana", "ben", "eva"], 2, "ana, ben and 1 more"],
+  [["ana", "ben"], 1, "ana and 1 more"],
+])("%j are listed, %s at most, as %j", (texts, most, expected) => {
+  expect(listed(texts, most)).toBe(expected);
 });
 
 describe("the start of a text", () => {

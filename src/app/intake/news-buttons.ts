@@ -1,7 +1,8 @@
 import type { App, BlockAction } from "@slack/bolt";
 import { type ActButton, actRequest, whyNot } from "../rules/thread/acting.ts";
 import { maySteer, notAllowed } from "../rules/thread/people.ts";
-import { ACTIONS, actValue } from "../messages/actions.ts";
+import { actValue } from "../messages/actions.ts";
+import { NEWS_BUTTONS } from "../messages/pull-request-messages.ts";
 import { refusalText } from "../messages/private-messages.ts";
 import { NOT_OPEN, ROUNDS_ARE_OVER } from "../messages/short-answers.ts";
 import { acceptRequest } from "./accept-request.ts";
@@ -13,7 +14,7 @@ import { alreadyDone, onPress, threadOfMessage, tooOld, type PressAnswer } from 
  * pressed, and all presses about the same are one.
  */
 export function registerNewsButtons(app: App, deps: IntakeDeps): void {
-  for (const actionId of [ACTIONS.makeChanges, ACTIONS.fixChecks, ACTIONS.updatePullRequest]) {
+  for (const [actionId] of Object.values(NEWS_BUTTONS)) {
     onPress(app, deps, actionId, actValue, (pressed, body) => act(deps, pressed, body));
   }
 }

@@ -3,7 +3,7 @@ import type { MessageOf } from "../rules/ports/notifier.ts";
 import { diffFileName, diffLines, diffText, fileLines, sizeOf } from "../rules/words/change-text.ts";
 import { changedWords, type PageWords } from "../rules/words/changed-words.ts";
 import { newsText } from "../rules/words/pull-request-text.ts";
-import { actButton } from "../rules/thread/acting.ts";
+import { actButton, type ActNews } from "../rules/thread/acting.ts";
 import { mentionedIn } from "../rules/thread/people.ts";
 import type { PullRequestNews } from "../rules/turn/pull-request-news.ts";
 import { counted, cut } from "../../shared/text/text.ts";
@@ -32,8 +32,8 @@ import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
 import { ROUNDS_ARE_OVER } from "./short-answers.ts";
 
 /**
- * What became of a turn's pull request. It is rich text, so that nothing in it is markup: names and
- * words come from whoever can write at the code host.
+ * Tells what became of a turn's pull request. It is rich text, so that nothing in it is markup:
+ * names and words come from whoever can write at the code host.
  */
 export function newsMessage(
   { turn, news, url, offer, movedBecause, muted = [] }: MessageOf<"news">,
@@ -78,16 +78,17 @@ export function newsMessage(
   };
 }
 
-const BUTTONS = {
+/** The button of each kind of news that the agent can do something about: action id and label. */
+export const NEWS_BUTTONS = {
   "changes-requested": [ACTIONS.makeChanges, "Make these changes"],
   "checks-failed": [ACTIONS.fixChecks, "Let the agent fix it"],
   conflicts: [ACTIONS.updatePullRequest, "Update it"],
-} as const;
+} as const satisfies Record<ActNews, readonly [string, string]>;
 
 function newsButtons(turn: Turn, news: PullRequestNews): Button[] {
   const button = actButton(turn, news);
   if (button === null) return [];
-  const [actionId, label] = BUTTONS[button.of];
+  const [actionId, label] = NEWS_BUTTONS[button.of];
   return [labeled(actionId, label, actValue.write(button))];
 }
 
@@ -97,7 +98,7 @@ function linkToCheck(address: string | null, { httpOrigins }: View): RichTextSec
   return link === null ? [] : [linePart({ type: "link", url: link.url, text: "See the check" })];
 }
 
-/** What a job changes, or why that can't be shown. */
+/** Shows what a job changes, or says why that can't be shown. */
 export function changesMessage({ turn, of }: MessageOf<"changes">, { httpOrigins, contact }: View): Rendered {
   const pr = linkTo(turn, httpOrigins);
   switch (of.kind) {
@@ -153,7 +154,7 @@ export function rawChangeMessage({ turn }: MessageOf<"raw-change">, { httpOrigin
   return paragraph(pr === null ? "The raw change." : `The raw change in ${pr}.`);
 }
 
-/** Why a pull request wasn't closed. */
+/** Says why a pull request wasn't closed. */
 export function notClosedMessage({ turn, said }: MessageOf<"not-closed">, { httpOrigins }: View): Rendered {
   const pr = linkTo(turn, httpOrigins) ?? "the pull request";
   if (said === null) return paragraph(`I couldn't close ${pr}. Try again, or close it on its page.`);

@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
 import type { TurnAct } from "../../../shared/contract/turn.ts";
-import { cut } from "../../../shared/text/text.ts";
+import { cut, listed } from "../../../shared/text/text.ts";
 import { newsKindOf, type PullRequestNews } from "../turn/pull-request-news.ts";
 import type { TurnPullRequest } from "../turn/turn-pull-request.ts";
 import type { Request } from "../turn/request.ts";
 import type { Turn } from "../turn/turn.ts";
-import { baseOf, listed } from "../words/pull-request-text.ts";
+import { baseOf } from "../words/pull-request-text.ts";
 
 /** The kinds of news that ask for something that the agent can do. */
 export const ActNews = z.enum(["changes-requested", "checks-failed", "conflicts"]);
@@ -18,6 +18,11 @@ const ACTS = {
   conflicts: "update",
 } as const satisfies Record<ActNews, TurnAct>;
 
+/** The kind of news if the agent can do something about it, or undefined. */
+function actNewsOf(news: PullRequestNews): ActNews | undefined {
+  return ActNews.safeParse(newsKindOf(news)).data;
+}
+
 /** The news that a button is about, and whom or what its request names (untrusted, bounded). */
 export const ActButton = z.object({ turnId: z.string(), of: ActNews, names: z.array(z.string()) });
 export type ActButton = z.infer<typeof ActButton>;
@@ -27,33 +32,34 @@ const NAME_MAX_CHARS = 40;
 
 /** The button that goes with news of a turn's pull request. Null if there is none for them. */
 export function actButton({ id }: Pick<Turn, "id">, news: PullRequestNews): ActButton | null {
-  const { data: of } = ActNews.safeParse(newsKindOf(news));
+  const of = actNewsOf(news);
   if (of === undefined) return null;
-  const names = news.kind === "changes-requested" ? news.reviews.map(({ author }) => author) : namesIn(news);
+  const names = namesIn(news);
   const shown = [...new Set(names)].map((name) => cut(name, NAME_MAX_CHARS));
   return { turnId: id, of, names: shown.length > NAMES_MAX ? [] : shown };
 }
 
 function namesIn(news: PullRequestNews): string[] {
-  return newsKindOf(news) === "checks-failed" && news.kind === "checks-failed" ? news.names : [];
+  if (news.kind === "changes-requested") return news.reviews.map(({ author }) => author);
+  return news.kind === "checks-failed" && newsKindOf(news) !== "conflicts" ? news.names : [];
 }
 
 /**
- * What a post of news offers. Nothing if the pull request isn't open, or without a service of level
- * 2.
+ * What a post of news offers: a button, the words that the rounds are over, or nothing. It is
+ * nothing if the pull request isn't open, or without a service of level 2.
  */
 export type NewsOffer = "act" | "no-rounds" | "none";
 
-/** What news of a pull request offer while its job is at work, or not. */
+/** Says what a post of news offers. While the pull request's job is at work, there is no button. */
 export function offerOf(pullRequest: TurnPullRequest, news: PullRequestNews, isAtWork: boolean): NewsOffer {
-  const { data: of } = ActNews.safeParse(newsKindOf(news));
+  const of = actNewsOf(news);
   if (of === undefined || pullRequest.takesActs !== true) return "none";
   const reason = whyNot(pullRequest, of);
-  if (reason !== null) return reason === "no-rounds" ? "no-rounds" : "none";
-  return isAtWork ? "none" : "act";
+  if (reason === "no-rounds") return reason;
+  return reason !== null || isAtWork ? "none" : "act";
 }
 
-/** Why the agent can't do this about a pull request now. Null if it can. */
+/** Returns why the agent can't do this about a pull request now, or null if it can. */
 export function whyNot({ latest }: TurnPullRequest, of: ActNews): "not-open" | "no-rounds" | null {
   if (latest.state !== "open" || !latest.isVisible) return "not-open";
   return ACTS[of] === "address" && latest.roundsLeft === 0 ? "no-rounds" : null;
@@ -72,7 +78,7 @@ export function actRequest(
   const { latest, news } = turn.pullRequest;
   const act = ACTS[of];
   const newest = news.findLast((each) => {
-    const { data: kind } = ActNews.safeParse(newsKindOf(each));
+    const kind = actNewsOf(each);
     return kind !== undefined && ACTS[kind] === act;
   });
   const about = JSON.stringify([turn.id, act, latest.headSha, newest?.id ?? null]);

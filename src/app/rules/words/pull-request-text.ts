@@ -1,6 +1,7 @@
 import type { KnownPullRequest } from "../known-job.ts";
 import { newsKindOf, type PullRequestNews } from "../turn/pull-request-news.ts";
 import { openStateOf, type TurnPullRequest } from "../turn/turn-pull-request.ts";
+import { listed } from "../../../shared/text/text.ts";
 import { endingOf } from "../turn/outcome.ts";
 import type { Turn } from "../turn/turn.ts";
 
@@ -16,7 +17,7 @@ const PULL_REQUEST_STATES = {
   waiting: "👀 Waiting for review",
 } as const;
 
-/** What an open pull request waits for. `isRequesters`: the requester's name follows. */
+/** Says what an open pull request waits for. `isRequesters`: the requester's name follows. */
 export function waitsFor(pullRequest: TurnPullRequest): { text: string; isRequesters: boolean } {
   const state = openStateOf(pullRequest);
   if (state === "approved") return { text: "approved, not merged yet", isRequesters: false };
@@ -27,7 +28,7 @@ export function waitsFor(pullRequest: TurnPullRequest): { text: string; isReques
   return { text: `${what}, waiting for `, isRequesters: true };
 }
 
-/** How an open pull request stands, in words (untrusted). */
+/** Says in words how an open pull request stands (untrusted). */
 export function stateOf(pullRequest: TurnPullRequest): string {
   return waitsFor(pullRequest).text.replace(/, waiting for $/, "");
 }
@@ -42,7 +43,7 @@ export function baseOf(name: string | undefined): string {
 }
 
 function reviewersOf({ waitingFor }: Pick<KnownPullRequest, "waitingFor">): string {
-  return waitingFor.length === 0 ? "a review" : listed(waitingFor);
+  return waitingFor.length === 0 ? "a review" : listed(waitingFor, NAMED_MAX);
 }
 
 /**
@@ -85,7 +86,7 @@ type NewsText = {
    * about them.
    */
   quotes: { from: string | null; words: string; url: string | null }[];
-  /** How many more reviews there are than the quoted ones. */
+  /** The number of reviews beyond the quoted ones. */
   unquoted: number;
 };
 
@@ -99,7 +100,13 @@ export function newsText(news: PullRequestNews): NewsText {
       if (newsKindOf(news) === "conflicts") {
         return { ...newsOf("⚠️", "", ` conflicts with ${baseOf(conflictsWith)}.`), isForAll: true };
       }
-      const failed = names.length === 0 ? "Checks" : listed(names.map((name) => `"${name}"`));
+      const failed =
+        names.length === 0
+          ? "Checks"
+          : listed(
+              names.map((name) => `"${name}"`),
+              NAMED_MAX,
+            );
       const isOne = names.length === 1 && reasons.length === 1;
       return {
         ...newsOf("❌", `${failed} failed on `, reasons.length === 0 ? "." : ":"),
@@ -133,7 +140,7 @@ function reviewsText(reviews: Reviews): NewsText {
   });
   const ask = authors.length === 1 ? "asks" : "ask";
   return {
-    ...newsOf("✏️", `${listed(authors)} ${ask} for changes in `, said.length === 0 ? "." : ":"),
+    ...newsOf("✏️", `${listed(authors, NAMED_MAX)} ${ask} for changes in `, said.length === 0 ? "." : ":"),
     isForAll: true,
     quotes,
     unquoted: Math.max(0, said.length - QUOTED_MAX),
@@ -148,14 +155,4 @@ const COMMENTS_MAX = 5;
 
 function newsOf(symbol: string, before: string, after: string): NewsText {
   return { symbol, isForAll: false, before, after, quotes: [], unquoted: 0 };
-}
-
-/** Names in one line: `ana`, `ana and ben`, `ana, ben and 3 more`. `nobody` if there are none. */
-export function listed(names: readonly string[], nobody = "someone"): string {
-  const shown = names.slice(0, NAMED_MAX);
-  const left = names.length - shown.length;
-  const [last = nobody, ...before] = (left === 0 ? shown : [...shown, `${left} more`]).toReversed();
-  if (before.length === 0) return last;
-  // Intl.ListFormat takes 12 ms to load, of every start.
-  return `${before.toReversed().join(", ")} and ${last}`;
 }

@@ -1,5 +1,5 @@
 import { NOTHING_NEW, type ProjectCheck, countFindings } from "../../../shared/contract/checks.ts";
-import { counted, cut } from "../../../shared/text/text.ts";
+import { counted, cut, listed } from "../../../shared/text/text.ts";
 import { oneLine, redactedLine } from "../../base/printable-text.ts";
 import type { Redact } from "../../base/redaction.ts";
 import type { EarlierTurn, RunTurnInput } from "../runner.ts";
@@ -228,8 +228,7 @@ function creditText({ credit }: TurnText): string {
   const names = credit.names.slice(0, MAX_NAMES).map((name) => plainMarkdown(oneLine(name, 80)));
   const more = credit.names.length - names.length;
   const all = [...names, ...(more === 0 ? [] : [counted(more, "other", "others")])];
-  const last = all.pop() ?? "";
-  const who = all.length === 0 ? last : `${all.join(", ")} and ${last}`;
+  const who = listed(all);
   const link = credit.link === null ? null : URL.parse(credit.link);
   const isLink = link !== null && link.protocol === "https:" && link.href.length <= 500;
   const where = isLink ? ` in [this thread](<${link.href.replaceAll(/[<>\s]/g, "")}>)` : "";

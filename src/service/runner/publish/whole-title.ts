@@ -1,3 +1,4 @@
+import { listed } from "../../../shared/text/text.ts";
 import { oneLine } from "../../base/printable-text.ts";
 import { cutAtWord } from "./cut-at-word.ts";
 import { inertWords } from "./inert-text.ts";
@@ -133,10 +134,6 @@ function lowered([first = "", ...others]: readonly string[]): string[] {
   return [first, ...others.map(lowerFirst)];
 }
 
-function listed(texts: readonly string[]): string {
-  return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`;
-}
-
 /** No title has room for more names. */
 const MAX_NAMES = 3;
 const MAX_NAME_LENGTH = 40;
@@ -153,7 +150,10 @@ function placesOf(paths: readonly string[]): string[] {
     .map((count) => [names.slice(0, count), paths.length - count] as const)
     .map(([shown, more]) => [...shown, more === 1 ? "one more page" : `${more} more pages`]);
   const all = paths.length <= MAX_NAMES ? [names] : [];
-  return [...[...all, ...some].filter((each) => each.every(isShort)).map(listed), `${paths.length} pages`];
+  return [
+    ...[...all, ...some].filter((each) => each.every(isShort)).map((each) => listed(each)),
+    `${paths.length} pages`,
+  ];
 }
 
 function isShort(name: string): boolean {

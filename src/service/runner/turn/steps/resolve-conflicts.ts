@@ -1,7 +1,7 @@
 import { redactedLine } from "../../../base/printable-text.ts";
 import { TurnFailedError } from "../../../base/run-error.ts";
 import { NOBODY } from "../../../pulls/code-host/commit-identities.ts";
-import { startOf } from "../../../../shared/text/text.ts";
+import { listed, startOf } from "../../../../shared/text/text.ts";
 import type { Withheld } from "../../publish/turn-note.ts";
 import type { RunnerTurn, TurnContext } from "../../turn-context.ts";
 import { commitTree } from "../../workspace/git/commit-tree.ts";
@@ -21,7 +21,7 @@ import { type ChecksResult, runChecks } from "./run-checks.ts";
 import { toldTexts } from "./told-texts.ts";
 import { type Worked, workInRounds } from "./work-in-rounds.ts";
 
-/** What an agent made of a merge with conflicts. */
+/** A merge with conflicts as an agent has resolved it. */
 export type Resolved = {
   kind: "resolved";
   tree: string;
@@ -119,10 +119,10 @@ function assertDocs({ project }: RunnerTurn, context: TurnContext, conflicts: re
 }
 
 function named(paths: readonly string[], { redact }: Pick<TurnContext, "redact">): string {
-  const shown = paths.slice(0, NAMES_SHOWN).map((path) => redactedLine(redact, path, PATH_CHARS));
-  const more = paths.length - shown.length;
-  const all = more > 0 ? [...shown, `${more} more`] : shown;
-  return all.length === 1 ? (all[0] ?? "") : `${all.slice(0, -1).join(", ")} and ${all.at(-1) ?? ""}`;
+  return listed(
+    paths.map((path) => redactedLine(redact, path, PATH_CHARS)),
+    NAMES_SHOWN,
+  );
 }
 
 /** The agent's work without changes elsewhere. `checked` is null if that has to be repeated. */
@@ -165,7 +165,7 @@ async function leftMarks(
   });
 }
 
-/** What the agent is asked to do, with what both sides changed as material. */
+/** The agent's task, with the changes of both sides as material. */
 async function promptOf(
   { project: { baseBranch } }: RunnerTurn,
   { mirror, redact }: TurnContext,
