@@ -4,20 +4,20 @@ import type { TurnAct } from "../../shared/contract/turn.ts";
 import type { JobRow } from "./rows.ts";
 import type { Tables } from "./tables.ts";
 
-/** How often the agent answers reviews and failed checks of one pull request. */
+/** The most rounds of one pull request: turns that answer its reviews and failed checks. */
 export const MAX_ROUNDS = 3;
 
-/** What a turn of each act asks for. What there is to answer or to merge is read when it runs. */
+/** The prompt of each act. The turn finds out itself what there is to answer or to merge. */
 export const ACT_PROMPTS: Readonly<Record<TurnAct, string>> = {
   address:
     "Make the changes that the reviews of the pull request ask for, and fix what its failed checks found.",
   update: "Bring the branch up to date.",
 };
 
-/** Why nothing can be done with a job's pull request now. `reason` is for people. */
+/** Says why nothing can be done with a job's pull request now. `reason` is for people. */
 export type NotNow = { status: 404 | 409; reason: string };
 
-/** What people are told about each act that can't be done now. */
+/** The words for people about each act that can't be done now. */
 const REASONS = {
   address: {
     underWay: "The agent has already been asked to answer the reviews.",
@@ -32,8 +32,8 @@ const REASONS = {
 } as const satisfies Record<TurnAct, object>;
 
 /**
- * Why a job can't have a turn of this act now, or null if it can. Call it inside a transaction.
- * What isn't known of the pull request yet is found out by the turn.
+ * Returns why a job can't have a turn of this act now, or null if it can. Call it inside a
+ * transaction. The turn finds out what isn't known of the pull request yet.
  */
 export function whyNotAct(tables: Tables, act: TurnAct, job: JobRow): NotNow | null {
   const { underWay, notOpen, pointless } = REASONS[act];
@@ -53,7 +53,7 @@ export function whyNotAct(tables: Tables, act: TurnAct, job: JobRow): NotNow | n
   return reason === null ? null : { status: 409, reason };
 }
 
-/** Null if somebody asks for changes, or a check has failed. */
+/** Returns null if somebody asks for changes, or a check has failed. */
 function whyNothingToAddress({ review, checks }: FollowedPullRequest): string | null {
   if (review === "changes-requested" || checks.state === "failed") return null;
   return "No review asks for changes, and no check has failed.";

@@ -17,7 +17,7 @@ export type SameRequest = {
   mayAdd: boolean;
 };
 
-/** What is known of a person who asks. */
+/** A person who asks, as far as is known. */
 export type Asker = {
   /** The turns that the person has been told of and that they don't mean. */
   warnedOf: readonly string[];
@@ -105,8 +105,8 @@ const EARLIER_MAX = 4;
 const MESSAGES_MAX = 5;
 
 /**
- * What to write with a request's turn so that {@link sameRequest} finds it. It holds no words. It
- * is kept for `keptMs`, and longer if an earlier turn's pull request is open.
+ * Returns what to write with a request's turn so that {@link sameRequest} finds it. It holds no
+ * words. It is kept for `keptMs`, and longer if an earlier turn's pull request is open.
  */
 export function askedWrites(read: Read, turn: Turn, keptMs: number, now: number): Write[] {
   return askedIds(turn.request).map((id) => {
@@ -125,7 +125,7 @@ export function askedWrites(read: Read, turn: Turn, keptMs: number, now: number)
   });
 }
 
-/** What to write once a turn's pull request is followed: it is found as long as it is open. */
+/** Returns what to write once a turn's pull request is followed: it is found while it is open. */
 export function askedAgainWrites(read: Read, { id: turnId, request }: Turn, keptMs: number): Write[] {
   return askedIds(request).map((id) => {
     const known = read("asked", id);
@@ -140,7 +140,7 @@ function turnIdsOf(known: AppRecords["asked"] | undefined): string[] {
   return known === undefined ? [] : [known.turnId, ...(known.earlier ?? [])];
 }
 
-/** What finds a request: its words, if they say it all, and the messages that it shows. */
+/** The ids by which a request is found: of its words, if they say it all, and of its messages. */
 function askedIds(request: Request): string[] {
   const { teamId, project, quoted, beside } = request;
   const words = saysItAll(request) ? normalWords(request.instructions) : "";

@@ -11,7 +11,7 @@ import { passage, plainLine, startOf } from "../../../shared/text/text.ts";
 
 const DAY_MS = 86_400_000;
 
-/** How long a pull request waits for a review, Monday to Friday, before the thread is told. */
+/** After this time without a review, Monday to Friday, the thread is told. */
 const WAITING_MS = 3 * DAY_MS;
 /** After so many news, only the pull request's end is told. */
 const NEWS_MAX = 50;
@@ -20,7 +20,7 @@ const NAME_MAX_CHARS = 100;
 const WORDS_MAX_CHARS = 300;
 const WORDS_MAX_LINES = 10;
 const WORDS_READ_CHARS = 2_000;
-/** Of so many reviews in one report, comments on lines are kept. A post quotes no more. */
+/** The most reviews of one report whose comments on lines are kept. A post quotes no more. */
 const COMMENTED_MAX = 5;
 const COMMENT_MAX_CHARS = 200;
 /** A longer address of a check's page isn't kept. */
@@ -140,7 +140,7 @@ function withWaiting(current: TurnPullRequest, now: number): TurnPullRequest {
   return withNews(current, now, { kind: "waiting", waitingFor: latest.waitingFor });
 }
 
-/** What a piece of news says. Its id and time are the same for every kind. */
+/** The part of a piece of news that is its kind's own. */
 type Said<News> = News extends PullRequestNews ? Omit<News, "id" | "at" | "isTold"> : never;
 
 function withNews(current: TurnPullRequest, at: number, said: Said<PullRequestNews>): TurnPullRequest {

@@ -52,7 +52,7 @@ export type PullRequestNews = z.infer<typeof PullRequestNews>;
 /** Reviews within this time are one post, milliseconds. */
 export const GROUP_MS = 60_000;
 
-/** What a piece of news is about, including what an older version's `kind` can't name. */
+/** The kind of a piece of news, including one that an older version's `kind` can't name. */
 export function newsKindOf(news: PullRequestNews): PullRequestNews["kind"] | "conflicts" {
   return news.kind === "checks-failed" && news.conflictsWith !== undefined ? "conflicts" : news.kind;
 }

@@ -106,7 +106,7 @@ function isConflicting(
   return blockedBy === "conflicts";
 }
 
-/** What is kept of a report: the reviews are in the news. */
+/** The part of a report that is kept, bounded. The reviews are in the news. */
 function bounded(reported: KnownPullRequest): KnownPullRequest {
   const { checks, waitingFor, title } = reported;
   const names = (all: readonly string[]) =>

@@ -39,13 +39,13 @@ export const TurnPullRequest = storedObject({
   earlier: z.array(z.string()).optional(),
   /** Oldest first. */
   news: z.array(PullRequestNews),
-  /** How many news there were, also about a pull request that the turn left before this one. */
+  /** The number of all news, also about a pull request that the turn left before this one. */
   count: z.number().int(),
 });
 export type TurnPullRequest = z.infer<typeof TurnPullRequest>;
 
 /**
- * What matters most about an open pull request. Null if it isn't open, or can't be seen. Conflicts
+ * Returns what matters most about an open pull request. Null if it isn't open, or can't be seen. Conflicts
  * come first: until they are resolved, nothing else can be, as checks don't run and reviews are of
  * what will change.
  */

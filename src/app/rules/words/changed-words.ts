@@ -20,7 +20,7 @@ const MOVED_MIN = 4;
 /** The changed words of a page: untrusted, bounded plain text. */
 export type PageWords = {
   path: string;
-  /** What happened to the page as a whole, or null. */
+  /** Says what happened to the page as a whole, or null. */
   note: string | null;
   /** Its changes under their headings, a line each. `heading` is null where none is known. */
   parts: { heading: string | null; lines: string[] }[];
@@ -146,7 +146,7 @@ function quoted(all: readonly string[], lines = 1): string {
 
 const OPENING = new Set(`"'\`*_([<{“‘`);
 const CLOSING = new Set(`"'\`*_)]>}”’.,;:!?`);
-/** How much of what long words share stays, for orientation. */
+/** The number of shared characters before a change in long words that stay, for orientation. */
 const SHARED = 15;
 
 /** Both sides without shared punctuation around them, and without most of what long words share. */

@@ -18,7 +18,7 @@ import type { FollowedRepository } from "./repositories.ts";
 
 /** The shortest time between two runs, however many webhooks arrive. */
 const SOONEST_MS = 1000;
-/** How often a base branch is read from a host that can't say that it is as it was. */
+/** The time between two reads of a base branch, if the host can't say that it is as it was. */
 const BASE_WITHOUT_ETAG_MS = 5 * 60_000;
 /** One run of the task does a limited amount of work. */
 const MAX_LOOKS = 200;
@@ -45,7 +45,7 @@ export class RepositoryFollower {
   #listAt = 0;
   /** The newest commit of each base branch, and when to ask for it again. */
   readonly #bases = new Map<string, { sha: string | null; etag: string | null; nextAt: number }>();
-  /** How often in a row the list couldn't be read. */
+  /** The number of times in a row that the list couldn't be read. */
   #listFaults = 0;
   #notBefore = 0;
   #ranAt = 0;

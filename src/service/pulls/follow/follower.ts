@@ -28,7 +28,7 @@ const Delivery = json(
   }),
 );
 
-/** What was done with a webhook. `absent` means that the project takes none. */
+/** The result of a webhook. `absent` means that the project takes none. */
 export type WebhookResult = "taken" | "ignored" | "forged" | "absent";
 
 export type FollowerDeps = FollowDeps & {

@@ -31,7 +31,7 @@ export function liveTask({ jobId, number, link, mergedAt }: Payload): NewTask {
 }
 
 /**
- * Looks once whether a merged change is on the site. Safe to run twice: it changes nothing but the
+ * Finds out, with one look, if a merged change is on the site. Safe to run twice: it changes nothing but the
  * record, and that once.
  */
 export async function lookForLive(

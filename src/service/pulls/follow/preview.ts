@@ -7,7 +7,7 @@ import type { PullFacts } from "../code-host/github-pull-facts.ts";
 export type PreviewSettings = Pick<ServiceProject, "previewHosts" | "liveUrl">;
 
 /**
- * Where the pull request's change can be looked at: the newest deployment of its head commit on one
+ * The address at which a pull request's change can be looked at: the newest deployment of its head commit on one
  * of the project's hosts, and there the page that changes most. Null if there is none.
  */
 export function previewOf(

@@ -14,15 +14,15 @@ export type FollowedRepository = {
   /** `owner/repo` in lower case. */
   fullName: string;
   projectIds: string[];
-  /** Where the pages of each project can be looked at, by its id. */
+  /** The settings for the preview of each project's pages, by its id. */
   previews: Map<string, PreviewSettings>;
-  /** Where the projects' pull requests go to. */
+  /** The branches that the projects' pull requests go to. */
   baseBranches: Set<string>;
   pollMs: number;
   host: GitHubFollowedHost;
   /** Shared by all repositories with this token. */
   budget: CallBudget;
-  /** How often this repository may be looked at before its turn, because webhooks ask for it. */
+  /** Limits how often this repository is looked at before its turn, because webhooks ask for it. */
   pace: CallBudget;
 };
 

@@ -5,7 +5,7 @@ import { json } from "../../../base/json.ts";
 import { RunTurnResult } from "../../runner.ts";
 import type { Success } from "../../turn-context.ts";
 
-/** What a turn is about to say to reviewers, so that another attempt says the same and no more. */
+/** Keeps the answers that a turn is about to give, so that another attempt gives the same once. */
 const AnswersNote = z.object({
   version: z.literal(1),
   /** Identifies the turn. */
@@ -17,7 +17,7 @@ const AnswersNote = z.object({
   replies: z.array(z.object({ comment: z.int(), isChanged: z.boolean(), words: z.string().nullable() })),
   /** Whom to ask for a review once more, and the review in which they asked for changes. */
   askAgain: z.array(z.object({ login: z.string(), review: z.int() })),
-  /** What people should know, one sentence each. */
+  /** Other things that people should know, one sentence each. */
   notes: z.array(z.string()),
   /** The turn's result, if nothing was changed. */
   result: RunTurnResult.nullable(),

@@ -3,7 +3,7 @@ import { json } from "../../../base/json.ts";
 import { redactedLine } from "../../../base/printable-text.ts";
 import type { Redact } from "../../../base/redaction.ts";
 
-/** Of what an agent says about a comment. */
+/** The most characters of what an agent says about a comment. */
 const MAX_WORDS_CHARS = 500;
 const MAX_ANSWERS = 100;
 /** A line so close to a changed one was meant, too. */
@@ -17,11 +17,11 @@ const Answer = z.object({
   words: z.string(),
 });
 
-/** What was done about a comment. `words` are the agent's, or null if it said nothing readable. */
+/** A comment's answer. `words` are the agent's, or null if it said nothing readable. */
 export type CommentAnswer = { isChanged: boolean; words: string | null };
 
 export type AnswersInput = {
-  /** What the agent wrote, or null. */
+  /** The file that the agent wrote, or null. */
   content: Uint8Array | null;
   /** True if the turn has a commit. Without one, nothing was changed, whatever the agent says. */
   hasCommit: boolean;
@@ -29,7 +29,7 @@ export type AnswersInput = {
   comments: readonly { line: number | null; patch: Uint8Array | null }[];
 };
 
-/** What was done about each comment: as the agent says, or else as the change itself shows. */
+/** Answers each comment: as the agent says, or else as the change itself shows. */
 export function answersOf({ content, hasCommit, comments }: AnswersInput, redact: Redact): CommentAnswer[] {
   const text =
     content === null

@@ -6,7 +6,7 @@ import type { HostedThread, SaidByAccount } from "../../../pulls/code-host/githu
 
 /** The most threads that a turn answers. */
 const MAX_THREADS = 20;
-/** Of all that is passed on. */
+/** The most bytes that are passed on. */
 const MAX_BYTES = 60 * 1024;
 const MAX_WORDS_CHARS = 8000;
 const MAX_HUNK_CHARS = 2000;
@@ -22,7 +22,7 @@ export type ReviewMaterialInput = {
 };
 
 /**
- * What people and checks say about a pull request, quoted for an agent: without secrets, and with a
+ * Quotes for an agent what people and checks say about a pull request: without secrets, and with a
  * mark before each line, so that nothing in it looks like a word of ours. It has the first
  * `threads` of the threads. `isCut` is true if something is left out.
  */

@@ -15,9 +15,9 @@ import { type AnswersNote, notedSuccess, readAnswersNote } from "../reviews/answ
 import { answersTo, type AskedReview, type ReadAnswers } from "./note-answers.ts";
 import { publishWork } from "./publish-work.ts";
 
-/** What tells our replies from others'. */
+/** The beginning of a comment that tells our replies from others'. */
 const REPLY = "<!-- docs-agent:reply";
-/** Of how many people the code host is asked whether they may write to the repository. */
+/** The most people of whom the code host is asked if they may write to the repository. */
 const MAX_PEOPLE = 30;
 const WHO_COUNTS = "Only comments by people who can write to the repository count.";
 const TOO_LONG = "The reviews are too long for one turn, so some of them were left out.";

@@ -101,7 +101,7 @@ async function noteAnswers(
   await writeAnswersNote(folders.notes, turn.jobId, note);
 }
 
-/** What must be left out of answers of a turn that changed nothing. Null if none may be told. */
+/** The words to leave out of answers, if a turn changed nothing. Null if none may be told. */
 async function withheldOf(
   turn: RunnerTurn,
   context: TurnContext,
