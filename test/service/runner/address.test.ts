@@ -177,17 +177,21 @@ it("answers a comment again only if its author says more", async () => {
   };
   const third = { ...again, prompt: "Address again" };
   expect(await world.address(["false"], third)).toMatchObject({ kind: "no-changes" });
-  const [thread] = (await world.as("mira").pulls.listReviewComments(world.pull)).data;
+  const [thread, reply] = (await world.as("mira").pulls.listReviewComments(world.pull)).data;
+  // A mail quotes what it answers, and with it our mark.
+  const quoted = reply?.body.split("\n").map((line) => `> ${line}`) ?? [];
+  const mail = ["There are two.", "", "On Monday, docs-agent wrote:", ...quoted].join("\n");
   await world.as("mira").pulls.createReplyForReviewComment({
     ...world.pull,
     comment_id: thread?.id ?? 0,
-    body: "There are two.",
+    body: mail,
   });
   await world.address(answering([{ comment: 1, changed: true, words: "Names both." }]), third);
   expect(world.brief()).toContain("mira wrote:\n> There are two.");
   const [[, first, said, second] = []] = await world.threads();
   expect(first).toContain("Not changed: There is only one.");
-  expect([said, second]).toEqual(["There are two.", expect.stringContaining("Changed: Names both.")]);
+  expect(mail).toContain("\n> <!-- docs-agent:reply job1-2 -->");
+  expect([said, second]).toEqual([mail, expect.stringContaining("Changed: Names both.")]);
 });
 
 it("keeps hostile comments in their quotes, bounded, and without secrets", async () => {

@@ -15,7 +15,7 @@ import { type AnswersNote, notedSuccess, readAnswersNote } from "../reviews/answ
 import { answersTo, type AskedReview, type ReadAnswers } from "./note-answers.ts";
 import { publishWork } from "./publish-work.ts";
 
-/** The beginning of a comment that tells our replies from others'. */
+/** The beginning of our replies' last line. In a mail, people quote it. */
 const REPLY = "<!-- docs-agent:reply";
 /** The most people of whom the code host is asked if they may write to the repository. */
 const MAX_PEOPLE = 30;
@@ -112,7 +112,7 @@ function countingThreads(
   writers: ReadonlySet<string>,
 ): { threads: HostedThread[]; leftOut: number } {
   const isOurs = ({ login, isBot, words }: SaidByAccount) =>
-    words.includes(REPLY) && (isBot || login === opener || writers.has(login));
+    isReply(words, REPLY) && (isBot || login === opener || writers.has(login));
   const isPersons = ({ login, isBot }: SaidByAccount) => !isBot && login !== opener;
   let leftOut = 0;
   const counting = threads.flatMap((thread): HostedThread[] => {
@@ -124,6 +124,10 @@ function countingThreads(
     return comments.length === 0 ? [] : [{ ...thread, comments }];
   });
   return { threads: counting, leftOut };
+}
+
+function isReply(words: string, mark: string): boolean {
+  return words.trimEnd().split("\n").at(-1)?.startsWith(mark) === true;
 }
 
 /** Answers each comment once, and asks for reviews once more. What is refused becomes a note. */
@@ -150,7 +154,7 @@ async function answered(
     for (const [at, { comment }] of replies.entries()) {
       const thread = now.threads.find(({ id }) => id === comment);
       // Somebody has resolved or removed it, or an earlier attempt has answered.
-      if (thread === undefined || thread.comments.some(({ words }) => words.includes(mark))) continue;
+      if (thread === undefined || thread.comments.some(({ words }) => isReply(words, mark))) continue;
       const isTaken = await unlessRefused(host.reply(pull, comment, bodies[at] ?? "", signal));
       if (isTaken) context.report({ isRound: true });
       else refused += 1;
