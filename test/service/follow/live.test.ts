@@ -140,6 +140,7 @@ it.each([
   ["a moved line", patch("A line after", "A line after"), "A line after", false],
   ["nothing new", patch("Some words", ""), "Some words", false],
   ["no letters", patch("", "!!! ---"), "!!! ---", false],
+  ["letters that get longer in lower case", patch("", "Yeni"), `${"İ".repeat(50)}<b>Yeni</b>`, true],
   ["other scripts", patch("", "価格は無料です"), "<p>価格は無料です。</p>", true],
 ])("sees new words of a page: %s", (_, change, page, expected) => {
   expect(hasNewWords({ patch: change, page: Buffer.from(page) })).toBe(expected);

@@ -54,7 +54,8 @@ const HIDDEN = ["script", "style", "template", "noscript"];
 
 /** What of HTML is text. Reads each character once. */
 function textOfPage(html: string): string {
-  const lower = html.toLowerCase();
+  // The only letter that gets longer in lower case, which would move what follows.
+  const lower = html.replaceAll("İ", "I").toLowerCase();
   const parts: string[] = [];
   let at = 0;
   while (at < html.length) {
