@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { TransientRunError } from "../../../src/service/base/run-error.ts";
 import type { RunTurnResult } from "../../../src/service/runner/runner.ts";
@@ -150,7 +152,7 @@ it.each<[what: string, command: string[]]>([
 
 it.each([
   ["goes, too", [`fs.rmSync("${PAGE}")`], []],
-  ["stays as the job left it", [], [PAGE]],
+  ["stays as the job left it", ['console.log("It is still needed.")'], [PAGE]],
 ])("has the agent decide about a page that the base branch removed: it %s", async (_what, acts, changed) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   await begun(world);
@@ -162,6 +164,73 @@ it.each([
   const result = await update(world, inlineAgent(acts.join(";")));
   expect(result).toMatchObject({ pullRequest: changed.length === 0 ? { isEmpty: true } : {} });
   expect(await world.changed()).toEqual(changed);
+});
+
+/** A world whose job has changed one of `files`, and whose base branch `base` changes in a clone. */
+async function openParted(
+  files: Record<string, string | Buffer>,
+  job: string,
+  base: (git: (...words: string[]) => Promise<unknown>, folder: string) => Promise<unknown>,
+) {
+  const world = await openRunnerWorld({ ...LOGIC_ONLY, files });
+  await world.run(world.project(inlineAgent(`${job}; console.log("Change it");`), { docs: ["docs/**"] }));
+  const copy = world.dir.file("copy");
+  await world.git("clone", "-q", world.bare, copy);
+  const git = (...words: string[]) => world.git("-C", copy, ...words);
+  await base(git, copy);
+  await git("commit", "-q", "-a", "-m", "By a person");
+  await git("push", "-q");
+  return world;
+}
+
+it("takes no silence for a decision about a page that the base branch removed", async () => {
+  const job = `fs.appendFileSync("${PAGE}", "More.\\n")`;
+  await using world = await openParted({ [PAGE]: "# Quickstart\n" }, job, (git) => git("rm", "-q", PAGE));
+  const before = await world.inBare("rev-parse", BRANCH);
+  expect(await update(world, ["true"])).toEqual({
+    kind: "failed",
+    reason: `The agent left conflicts in ${PAGE}. Resolve them by hand.`,
+  });
+  expect(await world.inBare("rev-parse", BRANCH)).toBe(before);
+});
+
+it("leaves pictures that both sides changed to people", async () => {
+  const picture = "docs/start.png";
+  const job = `fs.writeFileSync("${picture}", "\\0job\\0")`;
+  await using world = await openParted({ [picture]: Buffer.from("\0old\0") }, job, (_git, copy) =>
+    writeFile(join(copy, picture), "\0base\0"),
+  );
+  const before = await world.inBare("rev-parse", BRANCH);
+  expect(await update(world, NO_AGENT, { docs: ["docs/**"] })).toEqual({
+    kind: "failed",
+    reason: `There are conflicts with main in ${picture}, where git can't show both versions. Resolve them by hand.`,
+  });
+  expect(await world.inBare("rev-parse", BRANCH)).toBe(before);
+});
+
+it("tells the agent which side gave a page which name", async () => {
+  const job = `fs.renameSync("${PAGE}", "docs/start.md")`;
+  const text = "# Quickstart\n\nInstall it.\n\nRun it.\n";
+  await using world = await openParted({ [PAGE]: text }, job, (git) => git("mv", PAGE, "docs/begin.md"));
+  await update(world, inlineAgent(`fs.rmSync("docs/begin.md"); console.log("One page is enough.");`));
+  const [brief = ""] = world.told("brief").slice(-1);
+  expect(brief).toContain("- docs/begin.md (only main has it under this name)\n");
+  expect(brief).toContain(`- ${PAGE} (both gave it another name)\n`);
+  expect(brief).toContain("- docs/start.md (only this job has it under this name)\n");
+  expect(await world.inBare("ls-tree", "-r", "--name-only", BRANCH)).toBe("docs/start.md");
+});
+
+it("takes headings that both sides brought for no marks", async () => {
+  const page = (middle: string) => `Install\n=======\n\n${middle}\n\n\nThe end of all.\n`;
+  const brought = (title: string) => page(`${title}\n=======\n\nOf it.`);
+  const job = `fs.writeFileSync("${PAGE}", ${JSON.stringify(brought("Upgrade"))})`;
+  await using world = await openParted({ [PAGE]: page("Old.") }, job, (_git, copy) =>
+    writeFile(join(copy, PAGE), brought("Removal")),
+  );
+  const both = page("Upgrade\n=======\n\nOf it.\n\nRemoval\n=======\n\nOf it.");
+  const resolves = `fs.writeFileSync("${PAGE}", ${JSON.stringify(both)}); console.log("Keep both");`;
+  expect(await update(world, inlineAgent(resolves))).toMatchObject({ kind: "pull-request" });
+  expect(await world.show(PAGE)).toBe(both.trimEnd());
 });
 
 it("keeps what a person pushes while the base branch is merged: the turn starts again", async () => {

@@ -47,8 +47,9 @@ const UNSEEN = { committer: { ...NOBODY, signingKeyFile: null }, atMs: 0, messag
 /**
  * Has the turn's agent resolve conflicts, in pages of the docs alone. It gets them with both
  * versions between git's marks, and what it changes elsewhere is left out. Rejects with a
- * `TurnFailedError` if another file has conflicts, or one that is no plain file, or if marks are
- * left. `unwanted` means that the requester didn't want others' words to be published.
+ * `TurnFailedError` if another file has conflicts, or one that is no text, or if marks are left, or
+ * if the agent neither changes nor says anything. `unwanted` means that the requester didn't want
+ * others' words to be published.
  */
 export async function resolveConflicts(
   turn: RunnerTurn,
@@ -58,19 +59,23 @@ export async function resolveConflicts(
 ): Promise<Resolved | { kind: "unwanted"; reason: string }> {
   assertDocs(turn, context, merge.conflicts);
   const { mirror } = context;
+  const paths = merge.conflicts.map(({ path }) => path);
   const from = await mirror.use((git) =>
     commitTree(git, { ...UNSEEN, tree: merge.tree, parents: [merge.job] }),
   );
+  await assertShown(turn, context, merge, from);
   const prompt = await promptOf(turn, context, merge);
   using opened = await openContexts(turn, context);
   const { contexts } = opened;
   using tree = await openTree(context, from, turn.jobId);
   const worked = await workInRounds(tree, { ...turn, prompt }, context, { base: merge.base, contexts });
   const { commit, leftOut, checked } = await onlyConflicts(tree, worked, turn, context, merge);
-  const left = await leftMarks(context, commit ?? from, merge);
+  // A failed model call may be the reason.
+  if (worked.commit === null) reportNothing(worked.ran, { leftOut: [], isTakenBack: false });
+  // An agent that neither changes nor says anything hasn't decided that a file stays.
+  const isSilent = worked.commit === null && worked.ran.summary === null;
+  const left = isSilent ? paths : await leftMarks(context, commit ?? from, merge);
   if (left.length > 0) {
-    // A failed model call may be the reason.
-    if (worked.commit === null) reportNothing(worked.ran, { leftOut: [], isTakenBack: false });
     throw new TurnFailedError(`The agent left conflicts in ${named(left, context)}. ${BY_HAND}`);
   }
   const earlier = await keepEarlier(start.earlier, { from: merge.base, to: commit ?? from }, turn, context);
@@ -86,7 +91,6 @@ export async function resolveConflicts(
       reason: `Nothing was published, so the conflicts are still there. ${BY_HAND}`,
     };
   }
-  const paths = merge.conflicts.map(({ path }) => path);
   return {
     kind: "resolved",
     tree: `${commit ?? from}^{tree}`,
@@ -118,6 +122,22 @@ function assertDocs({ project }: RunnerTurn, context: TurnContext, conflicts: re
   );
 }
 
+/** Throws a `TurnFailedError` if git shows one version alone where there are two, as of pictures. */
+async function assertShown(
+  { project }: RunnerTurn,
+  context: TurnContext,
+  merge: BranchMerge,
+  from: string,
+): Promise<void> {
+  const shown = new Set(await leftMarks(context, from, merge));
+  const hidden = merge.conflicts
+    .filter(({ path, ours, theirs }) => ours !== null && theirs !== null && !shown.has(path))
+    .map(({ path }) => path);
+  if (hidden.length === 0) return;
+  const where = `${named(hidden, context)}, where git can't show both versions`;
+  throw new TurnFailedError(`There are conflicts with ${project.baseBranch} in ${where}. ${BY_HAND}`);
+}
+
 function named(paths: readonly string[], { redact }: Pick<TurnContext, "redact">): string {
   return listed(
     paths.map((path) => redactedLine(redact, path, PATH_CHARS)),
@@ -147,7 +167,7 @@ async function onlyConflicts(
 async function leftMarks(
   { mirror }: TurnContext,
   commit: string,
-  { conflicts, job, base }: BranchMerge,
+  { conflicts, job, base, parted }: BranchMerge,
 ): Promise<string[]> {
   const paths = conflicts.map(({ path }) => path);
   return mirror.use(async (git) => {
@@ -157,10 +177,11 @@ async function leftMarks(
       return (path: string) => files.get(path)?.toString("utf8");
     };
     const [now, ours, theirs] = [await texts(commit), await texts(job), await texts(base)];
+    const before = await texts(parted);
     return paths.filter((path) => {
       const text = now(path);
       if (text === undefined) return isThere.has(path);
-      return hasMarks(text, [ours(path) ?? "", theirs(path) ?? ""]);
+      return hasMarks(text, [ours(path) ?? "", theirs(path) ?? ""], before(path) ?? "");
     });
   });
 }
@@ -192,7 +213,10 @@ async function promptOf(
   ].join("\n\n");
 }
 
-function stateOf({ ours, theirs }: Conflict, baseBranch: string): string {
+function stateOf({ before, ours, theirs }: Conflict, baseBranch: string): string {
+  if (ours === null && theirs === null) return " (both gave it another name)";
+  if (before === null && theirs === null) return " (only this job has it under this name)";
+  if (before === null && ours === null) return ` (only ${baseBranch} has it under this name)`;
   if (ours === null) return " (this job removed it)";
   return theirs === null ? ` (${baseBranch} removed it)` : "";
 }

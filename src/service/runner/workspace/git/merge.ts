@@ -3,8 +3,11 @@ import type { GitRunner } from "./git.ts";
 /** What one side of a merge has of a file. */
 type Side = { mode: string; oid: string };
 
-/** A file that git couldn't merge. Each side is null if it has no such file. */
-export type Conflict = { path: string; ours: Side | null; theirs: Side | null };
+/**
+ * A file that git couldn't merge. Each side is null if it has no such file, and so is `before` if
+ * there was none of this name when the two parted.
+ */
+export type Conflict = { path: string; before: Side | null; ours: Side | null; theirs: Side | null };
 
 /**
  * The files of a merge, and those that git couldn't merge. In `tree`, these have both versions
@@ -31,7 +34,8 @@ export async function mergeCommits(git: GitRunner, ours: string, theirs: string)
   for (const line of listed) {
     const { mode = "", oid = "", stage, path } = STAGE.exec(line)?.groups ?? {};
     if (path === undefined) continue;
-    const found = conflicts.get(path) ?? { path, ours: null, theirs: null };
+    const found = conflicts.get(path) ?? { path, before: null, ours: null, theirs: null };
+    if (stage === "1") found.before = { mode, oid };
     if (stage === "2") found.ours = { mode, oid };
     if (stage === "3") found.theirs = { mode, oid };
     conflicts.set(path, found);
@@ -40,15 +44,17 @@ export async function mergeCommits(git: GitRunner, ours: string, theirs: string)
 }
 
 /**
- * True if a text has marks of a conflict between two versions. Lines that a version has itself are
- * none: it may show such marks as an example, or underline a heading with equals signs.
+ * True if a text has marks of a conflict between two versions, which came from `before`. Lines that
+ * a version has itself are none: it may show such marks as an example, or underline headings with
+ * equals signs, and both versions may have brought a heading.
  */
-export function hasMarks(text: string, versions: readonly [string, string]): boolean {
+export function hasMarks(text: string, versions: readonly [string, string], before: string): boolean {
   const own = new Set(versions.flatMap(linesOf));
   const isMark = (line: string) => MARKS.some((mark) => line === mark || line.startsWith(`${mark} `));
   if (linesOf(text).some((line) => isMark(line) && !own.has(line))) return true;
   const count = (version: string) => linesOf(version).filter((line) => line === BETWEEN).length;
-  return count(text) > Math.max(...versions.map(count));
+  const [ours, theirs] = [count(versions[0]), count(versions[1])];
+  return count(text) > Math.max(ours, theirs, ours + theirs - count(before));
 }
 
 function linesOf(text: string): string[] {
