@@ -44,7 +44,9 @@ export async function queryComments(
     const { data } = await api.query(asked, document, { owner, repo });
     for (const number of some) {
       const reviews = Reviewed.safeParse(data.repository?.[`p${number}`]).data?.reviews ?? [];
-      found.set(number, new Map(reviews.map(({ id, comments }) => [id, comments.map(toComment)])));
+      const first = (comments: z.infer<typeof Comment>[]) =>
+        comments.slice(0, MAX_REVIEW_COMMENTS).map(toComment);
+      found.set(number, new Map(reviews.map(({ id, comments }) => [id, first(comments)])));
     }
   }
   return found;
