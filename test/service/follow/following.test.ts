@@ -170,6 +170,21 @@ it.each([true, false])(
   },
 );
 
+it("takes reviews of people who may not write for comments", async () => {
+  await using world = await openFollowingWorld();
+  world.host.rules.roles.set("mira", "read");
+  const { id, pull } = await world.job();
+  await world.hers.pulls.createReview({ ...pull, event: "REQUEST_CHANGES", body: "Name my shop." });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({
+    review: "none",
+    reviews: [{ author: "mira", words: "Name my shop.", state: "commented" }],
+  });
+  await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ review: "none", reviews: [{ state: "commented" }] });
+});
+
 it("doesn't count what failed before the change, and only what is required where the host says so", async () => {
   await using world = await openFollowingWorld();
   const { owner, repo } = world.at;

@@ -4,6 +4,7 @@ import { checksOf, opinionsOf, reviewDecisionOf } from "../merge-state.ts";
 import type { PullRequest } from "../pull-request-store.ts";
 import type { PullRequests } from "../pull-requests.ts";
 import { latestBy } from "../commit-records.ts";
+import { mayPush, roleOf } from "../permissions.ts";
 import type { Caller } from "../tokens.ts";
 import { type CommitInput, createCommitOnBranch, type RefsInput, updateRefs } from "./commits.ts";
 import { checkRunNode, statusContextNode } from "./graphql-checks.ts";
@@ -138,6 +139,7 @@ function pullRequestNode(asking: Asking, pullRequests: PullRequests, pullRequest
   const mergeability = once(async () => pullRequests.mergeability(pullRequest));
   const threads = threadParts(asking, pullRequests, pullRequest);
   const { reviewNode } = threads;
+  const isWriter = (login: string) => mayPush(roleOf(rules, login, repository.fullName));
   return {
     number,
     title: pullRequest.title,
@@ -160,7 +162,10 @@ function pullRequestNode(asking: Asking, pullRequests: PullRequests, pullRequest
       const wanted = pullRequest.reviews.filter(({ state }) => states?.includes(state) ?? true);
       return connection(wanted.map(reviewNode), page);
     },
-    latestOpinionatedReviews: (page: Page) => connection(opinionsOf(pullRequest).map(reviewNode), page),
+    latestOpinionatedReviews({ writersOnly = false, ...page }: Page & { writersOnly?: boolean }) {
+      const wanted = opinionsOf(pullRequest).filter(({ author }) => !writersOnly || isWriter(author));
+      return connection(wanted.map(reviewNode), page);
+    },
     reviewThreads: async (page: Page) => connection(await threadNodes(threads), page),
     reviewRequests: (page: Page) =>
       connection(
@@ -207,6 +212,7 @@ function threadParts(asking: Asking, pullRequests: PullRequests, pullRequest: Pu
       fullDatabaseId: String(review.id),
       url: `${web}/pull/${pullRequest.number}#pullrequestreview-${review.id}`,
       author: userNode(review.author),
+      authorCanPushToRepository: mayPush(roleOf(host.rules, review.author, fullName)),
       body: review.body,
       state: review.state,
       submittedAt: review.submittedAt,

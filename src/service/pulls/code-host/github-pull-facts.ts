@@ -34,7 +34,10 @@ export type PullFacts = Omit<
   mergeState: string;
   /** True if the branch rules require more approvals. */
   needsApproval: boolean;
-  /** Each reviewer's newest review that is neither just a comment nor dismissed. */
+  /**
+   * Each reviewer's newest review that is neither just a comment nor dismissed. If the host says
+   * who may write to the repository, only theirs.
+   */
   opinions: { author: string; state: Chosen }[];
   /** Null if they can't be read. */
   checks: HostedCheck[] | null;
@@ -109,10 +112,13 @@ export function pullQuery(
     headRef: headRefName headSha: headRefOid baseRef: baseRefName
     mergeable mergeable_state: mergeStateStatus reviewDecision
     user: author { login }
-    opinions: latestOpinionatedReviews(first: 100) { nodes { state user: author { login } } }
+    opinions: latestOpinionatedReviews(first: 100, writersOnly: true) {
+      nodes { state user: author { login } }
+    }
     reviews(last: ${MAX_WORDS}, states: [APPROVED, CHANGES_REQUESTED, COMMENTED]) {
       nodes {
         id: fullDatabaseId state body submitted_at: submittedAt user: author { login } commit { oid }
+        mayWrite: authorCanPushToRepository
       }
     }
     requested: reviewRequests(first: 20) { nodes { requestedReviewer {
@@ -148,6 +154,8 @@ const Review = Opinion.extend({
   submitted_at: HostTime,
   commit_id: z.string().nullish(),
   commit: z.object({ oid: z.string() }).nullish(),
+  /** Absent if the host doesn't say. */
+  mayWrite: z.boolean().nullish(),
 });
 /** A pull request with REST's names (which our GraphQL query uses, too), flattened. */
 const Pull = z.object({
@@ -223,9 +231,16 @@ function deployedTo(commits: readonly z.infer<typeof Deployed>[]): string[] {
 
 type Reviewed = FollowedPullRequest["reviews"][number];
 
-/** A review, unless it is the author's own, says nothing, or doesn't count. */
-function toReview({ user: author, body, ...review }: z.infer<typeof Review>, opener: string): Reviewed[] {
-  const state = REVIEWS[review.state];
+/**
+ * A review, unless it is the author's own, says nothing, or doesn't count. Of people who may not
+ * write to the repository, it is a comment, whatever they choose: so the host takes it, too.
+ */
+function toReview(
+  { user: author, body, mayWrite, ...review }: z.infer<typeof Review>,
+  opener: string,
+): Reviewed[] {
+  const chosen = REVIEWS[review.state];
+  const state = mayWrite === false && chosen !== undefined ? "commented" : chosen;
   const words = body ?? "";
   if (state === undefined || author === opener) return [];
   if (state === "commented" && words.trim() === "") return [];
