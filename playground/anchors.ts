@@ -32,7 +32,9 @@ export function brokenAnchors(pages: ReadonlyMap<string, string>): string[] {
 /** What {@link brokenAnchors} says of a link. */
 export type BrokenAnchor = { path: string; page: string; anchor: string };
 
-/** Reads lines of {@link brokenAnchors}, which may stand in one line with semicolons between them. */
+/**
+ * Reads lines of {@link brokenAnchors}, which may stand in one line with semicolons between them.
+ */
 export function readBrokenAnchors(text: string): BrokenAnchor[] {
   const found = text.matchAll(/([^\s;]+): ([^\s;]+) has no heading #([^\s;]+)/g);
   return [...found].map(([, path = "", page = "", anchor = ""]) => ({ path, page, anchor }));

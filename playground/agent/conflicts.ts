@@ -1,4 +1,6 @@
-/** A conflict between git's marks: what the job wrote, what was there before, and what is there now. */
+/**
+ * A conflict between git's marks: what the job wrote, what was there before, and what is there now.
+ */
 const CONFLICT = /^<{7}[^\n]*\n([^]*?)^\|{7}[^\n]*\n([^]*?)^={7}\n([^]*?)^>{7}[^\n]*\n?/gm;
 
 /** True if a prompt asks to resolve conflicts. */

@@ -26,7 +26,7 @@ export const EXAMPLES: readonly Example[] = [
   },
   {
     request: "rename “Create a key” to “Make a key”",
-    does: "renames a heading that another page links to: a check on the code host fails, and the agent can fix it",
+    does: "renames a heading that a link leads to: a check of the code host fails, and the agent can fix it",
   },
   { request: "does the CLI support --port?", does: "answers with what the pages say, and changes nothing" },
 ];

@@ -16,7 +16,9 @@ const ANSWERS_FILE = /in the file `([^`\n]+)`/;
 const PARTS = /^(?=Comment \d+, about |A review that asks for changes\. |The check ")/m;
 const ABOUT = /^Comment \d+, about ("(?:[^"\\\n]|\\.)*"), /;
 
-/** Reads what the service quotes of a pull request's reviews and checks. Null if it quotes nothing. */
+/**
+ * Reads what the service quotes of a pull request's reviews and checks. Null if it quotes nothing.
+ */
 export function readReview(context: string): QuotedReview | null {
   const start = context.lastIndexOf(BEGINS);
   if (start < 0) return null;

@@ -101,7 +101,7 @@ it(
     await press(BEN, told, "update_pull_request");
     const updated = await found("✅ @Ben The agent updated acme/docs#1");
     expect(text(updated).split("\n")[1]).toBe("Merged main into the branch");
-  expect(text(updated)).toContain("The agent resolved conflicts in docs/quickstart.md.");
+    expect(text(updated)).toContain("The agent resolved conflicts in docs/quickstart.md.");
     await stands("👀 Waiting for review: acme/docs#1");
     const lines = ["# Quickstart", "Needs Node 24.", "Install it.", "Run it.", "Look at it."];
     expect(await both.pageOnBranch()).toEqual(lines);

@@ -13,7 +13,10 @@ type BothOptions = {
   httpOrigins?: string[];
 };
 
-/** Slack, the two programs with an agent that does what `script` says or is one, and all that stands around them. */
+/**
+ * Slack, the two programs with an agent that does what `script` says or is one, and all that stands
+ * around them.
+ */
 export async function startBoth(
   script: readonly object[] | string,
   { permissions, hook, settings = {}, httpOrigins = [] }: BothOptions = {},

@@ -20,8 +20,8 @@ export function manifestScopes(): string[] {
 }
 
 /**
- * Reads those parts of `manifest.yml` that tests use. With `isAgent`, the lines that declare the app
- * as an agent count.
+ * Reads those parts of `manifest.yml` that tests use. With `isAgent`, the lines that declare the
+ * app as an agent count.
  */
 export function readManifest(isAgent = false): Manifest {
   return Manifest.parse(parse(isAgent ? agentManifest() : manifestSource()));

@@ -28,8 +28,8 @@ export function agentFile(name: string): string {
  * Starts the surroundings of the real job service: a code host with a docs repository over real
  * git, which is reached through a proxy in which a test can act, an agent, a settings file, and a
  * key made on the command line. `agent` is as in the settings. By default it adds a line to the
- * quickstart. With `isChecked`, the project has a check and labels its pull requests. `settings` are
- * further ones of the project and of its code host.
+ * quickstart. With `isChecked`, the project has a check and labels its pull requests. `settings`
+ * are further ones of the project and of its code host.
  */
 export async function startServiceWorld(
   hook: ProxyHook = async () => false,

@@ -2,7 +2,10 @@
 export const SESSION_STATUSES = ["active", "processing", "suspended", "closed"] as const;
 type SessionStatus = (typeof SESSION_STATUSES)[number];
 
-/** An indicator is over after two minutes, and a loader after an hour (NousResearch/hermes-agent#90978). */
+/**
+ * An indicator is over after two minutes, and a loader after an hour
+ * (NousResearch/hermes-agent#90978).
+ */
 const INDICATOR_MS = 120_000;
 const LOADER_MS = 3_600_000;
 

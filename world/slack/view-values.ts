@@ -11,8 +11,8 @@ import { inputsOf, type ViewInput, type ViewValues } from "./views.ts";
 export type TypedValues = Record<string, Record<string, string>>;
 
 /**
- * Returns the state of a modal with these values, to be submitted. Throws if Slack's client wouldn't
- * let the person do that.
+ * Returns the state of a modal with these values, to be submitted. Throws if Slack's client
+ * wouldn't let the person do that.
  */
 export function fillIn(view: ModalView, typed: TypedValues): ViewValues {
   const values = typedState(view, typed);

@@ -34,8 +34,8 @@ const THREAD_REFUSES = codes(`
 
 /**
  * agents.sessions.setStatus: the app isn't declared as an agent in its settings, or the workspace
- * doesn't offer sessions. The method's page lists no codes of its own; github.com/kirodotdev/KiroCrew
- * (issue 9822) saw `not_authorized`.
+ * doesn't offer sessions. The method's page lists no codes of its own;
+ * github.com/kirodotdev/KiroCrew (issue 9822) saw `not_authorized`.
  */
 export const NOT_AN_AGENT = codes(`
   not_authorized access_denied deprecated_endpoint feature_disabled feature_not_enabled

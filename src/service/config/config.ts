@@ -34,7 +34,9 @@ export function hostedName({
   return `${apiUrl.replace(/\/+$/, "")}/${owner}/${repo}`.toLowerCase();
 }
 
-/** The ids of all projects with the same repository at a code host, the project's own among them. */
+/**
+ * The ids of all projects with the same repository at a code host, the project's own among them.
+ */
 export function projectsBeside(
   { id, codeHost }: Pick<ServiceProject, "id" | "codeHost">,
   projects: Iterable<Pick<ServiceProject, "id" | "codeHost">>,

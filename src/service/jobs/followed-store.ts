@@ -76,8 +76,8 @@ export class FollowedStore {
   }
 
   /**
-   * Call this inside a transaction, when a turn of the job has left its pull request. `overlaps` are
-   * the pages of others that it found to change the same lines.
+   * Call this inside a transaction, when a turn of the job has left its pull request. `overlaps`
+   * are the pages of others that it found to change the same lines.
    */
   begin(jobId: string, link: string, overlaps: readonly string[], nowMs: number): void {
     this.#overlaps.replace(jobId, overlaps);
@@ -94,7 +94,9 @@ export class FollowedStore {
     return this.#tables.all(FollowedRow, `${SELECT} AND ${OF_PROJECTS}`, JSON.stringify(projectIds));
   }
 
-  /** The jobs of these projects whose pull requests are open, seen, no drafts, and not reviewed yet. */
+  /**
+   * The jobs of these projects whose pull requests are open, seen, no drafts, and not reviewed yet.
+   */
   awaitingReview(projectIds: readonly string[]): z.infer<typeof AwaitingRow>[] {
     const field = (name: string) => `pull_request ->> '$.${name}'`;
     const sql = `SELECT job_id AS jobId, coalesce(${field("openedAt")}, began_at) AS since,

@@ -97,8 +97,8 @@ export type RunTurnInput = {
    */
   closedSeenAt: number | null;
   /**
-   * The newest 20 open pull requests of other jobs in the same repository, the newest first, as last
-   * seen.
+   * The newest 20 open pull requests of other jobs in the same repository, the newest first, as
+   * last seen.
    */
   openPulls?: OpenPull[];
   /** Who wrote what the prompt quotes, or null if that isn't known. */

@@ -52,7 +52,9 @@ type Messages = {
    * anything.
    */
   news: { news: PullRequestNews; url: string; offer?: NewsOffer } & OfTurn;
-  /** The notice that one watch of a turn has ended. `preview` is where its change can be looked at. */
+  /**
+   * The notice that one watch of a turn has ended. `preview` is where its change can be looked at.
+   */
   outcome: { outcome: Outcome; watch: number; preview?: string } & OfTurn;
   /** To the requester alone: the app can't post in that channel, and how to invite it. */
   "invite-me": { channelId: string; error: string };
@@ -229,9 +231,9 @@ export interface Notifier {
 }
 
 /**
- * How Slack itself shows that the agent is at work: by a thread's session, if the app is declared as
- * an agent, and otherwise by its "is working" indicator. They take the same place, so a thread has
- * one of them.
+ * How Slack itself shows that the agent is at work: by a thread's session, if the app is declared
+ * as an agent, and otherwise by its "is working" indicator. They take the same place, so a thread
+ * has one of them.
  */
 export interface WorkStatus {
   /** Which of them a thread has. Undefined until Slack has answered `setSession`. */

@@ -20,7 +20,9 @@ export function sessionStatusOf(turns: readonly Turn[]): SessionStatus {
   return isOver(turns) ? "closed" : "active";
 }
 
-/** True while a turn runs or is sent. While the service takes nothing, or it is stopped, it isn't. */
+/**
+ * True while a turn runs or is sent. While the service takes nothing, or it is stopped, it isn't.
+ */
 function isUnderWay({ stage, stop }: Turn): boolean {
   if (stage.name === "ended" || stop !== undefined) return false;
   return stage.name === "watching" || stage.waitingSince === null;

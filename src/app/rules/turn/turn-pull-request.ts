@@ -28,7 +28,9 @@ export const TurnPullRequest = storedObject({
   reviewedSha: z.string().optional(),
   /** Since when it conflicts with its base branch, epoch milliseconds. Absent if it doesn't. */
   conflictsSince: z.number().optional(),
-  /** The turn whose result shows the preview, and the address that it shows. Absent if none does. */
+  /**
+   * The turn whose result shows the preview, and the address that it shows. Absent if none does.
+   */
   previewAt: storedObject({ turnId: z.string(), url: z.string() }).optional(),
   /** True if the service answers reviews and updates branches (level 2). */
   takesActs: z.boolean().optional(),
@@ -45,9 +47,9 @@ export const TurnPullRequest = storedObject({
 export type TurnPullRequest = z.infer<typeof TurnPullRequest>;
 
 /**
- * Returns what matters most about an open pull request. Null if it isn't open, or can't be seen. Conflicts
- * come first: until they are resolved, nothing else can be, as checks don't run and reviews are of
- * what will change.
+ * Returns what matters most about an open pull request. Null if it isn't open, or can't be seen.
+ * Conflicts come first: until they are resolved, nothing else can be, as checks don't run and
+ * reviews are of what will change.
  */
 export function openStateOf({ latest, reviewedSha, conflictsSince }: TurnPullRequest): OpenState | null {
   if (latest.state !== "open" || !latest.isVisible) return null;

@@ -61,7 +61,9 @@ export function shownPullRequestState({ stage, pullRequest }: Turn): string | nu
   return `${PULL_REQUEST_STATES[state]}${isUnchecked ? ", checks unknown" : ""}`;
 }
 
-/** Where the change can be looked at before the merge (untrusted), as the newest result shows it. */
+/**
+ * Where the change can be looked at before the merge (untrusted), as the newest result shows it.
+ */
 export function shownPreview({ pullRequest }: Pick<Turn, "pullRequest">): string | null {
   const { state, preview } = pullRequest?.latest ?? {};
   return state === "open" ? (preview ?? null) : null;

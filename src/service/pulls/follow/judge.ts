@@ -96,7 +96,9 @@ const UNSEEN_WAIT_MS = { first: 5 * MINUTE_MS, later: 60 * MINUTE_MS };
 /** The record after a look. If `lookAt` is null, the pull request is no longer followed. */
 export type AfterLook = Pick<FollowedJob, "record" | "memory"> & { lookAt: number | null };
 
-/** The result of a look. `updatedAt` is by the host's clock, and `listedAt` is what the list said. */
+/**
+ * The result of a look. `updatedAt` is by the host's clock, and `listedAt` is what the list said.
+ */
 type Seen = { record: FollowedPullRequest; updatedAt: number; listedAt: number };
 
 /** The pull request was seen. `pollMs` is the shortest time between two looks. */

@@ -31,8 +31,8 @@ export function liveTask({ jobId, number, link, mergedAt }: Payload): NewTask {
 }
 
 /**
- * Finds out, with one look, if a merged change is on the site. Safe to run twice: it changes nothing but the
- * record, and that once.
+ * Finds out, with one look, if a merged change is on the site. Safe to run twice: it changes
+ * nothing but the record, and that once.
  */
 export async function lookForLive(
   task: Task,

@@ -7,8 +7,9 @@ import type { PullFacts } from "../code-host/github-pull-facts.ts";
 export type PreviewSettings = Pick<ServiceProject, "previewHosts" | "liveUrl">;
 
 /**
- * The address at which a pull request's change can be looked at: the newest deployment of its head commit on one
- * of the project's hosts, and there the page that changes most. Null if there is none.
+ * The address at which a pull request's change can be looked at: the newest deployment of its head
+ * commit on one of the project's hosts, and there the page that changes most. Null if there is
+ * none.
  */
 export function previewOf(
   { deployedTo, pages }: Pick<PullFacts, "deployedTo" | "pages">,

@@ -1,4 +1,7 @@
-/** Another open pull request that changes some of the same pages. Its texts are bounded and redacted. */
+/**
+ * Another open pull request that changes some of the same pages. Its texts are bounded and
+ * redacted.
+ */
 export type Overlap = {
   url: string;
   /** `owner/repository#1`, or the number alone. */

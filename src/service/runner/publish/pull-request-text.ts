@@ -82,10 +82,10 @@ function contributing({ earlierTurns, number, change }: TurnText): EarlierTurn[]
 
 /**
  * A pull request's text: what was wrong, what changed page by page, sources, checks, what isn't
- * included, which others overlap, what the agent says of itself and who asked. What was asked is folded below that.
- * Everything from others is inert and redacted. The rest of a prompt is only for the agent, because
- * it may be a conversation that nobody chose to publish. `title` is the one that we give the pull
- * request: null if a person gave it another one.
+ * included, which others overlap, what the agent says of itself and who asked. What was asked is
+ * folded below that. Everything from others is inert and redacted. The rest of a prompt is only for
+ * the agent, because it may be a conversation that nobody chose to publish. `title` is the one that
+ * we give the pull request: null if a person gave it another one.
  */
 export function bodyOf(
   turn: TurnText,

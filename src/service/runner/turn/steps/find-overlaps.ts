@@ -42,8 +42,8 @@ export async function findOverlaps(
 }
 
 /**
- * What is read of another pull request, or null if that fails: nobody should wait for the turn's own
- * one because of it.
+ * What is read of another pull request, or null if that fails: nobody should wait for the turn's
+ * own one because of it.
  */
 export async function orSkip<T>({ signal, logger }: TurnContext, read: () => Promise<T>): Promise<T | null> {
   try {

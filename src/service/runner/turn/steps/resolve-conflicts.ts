@@ -122,7 +122,9 @@ function assertDocs({ project }: RunnerTurn, context: TurnContext, conflicts: re
   );
 }
 
-/** Throws a `TurnFailedError` if git shows one version alone where there are two, as of pictures. */
+/**
+ * Throws a `TurnFailedError` if git shows one version alone where there are two, as of pictures.
+ */
 async function assertShown(
   { project }: RunnerTurn,
   context: TurnContext,
