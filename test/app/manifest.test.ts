@@ -50,8 +50,9 @@ describe("manifest.yml", () => {
     const features = z.object({ agent_view: z.object({ suggested_prompts: z.array(z.unknown()) }) });
     const declared = z.object({ features }).parse(parse(agentManifest()));
     expect(declared.features.agent_view.suggested_prompts.length).toBeGreaterThan(0);
-    validate(parse(agentManifest()));
+    const valid = validate(parse(agentManifest()));
     expect(validate.errors ?? []).toEqual([]);
+    expect(valid).toBe(true);
     const long = agentManifest().replace("your docs repository", "x".repeat(300));
     expect(validate(parse(long))).toBe(false);
   });

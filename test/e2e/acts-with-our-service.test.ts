@@ -75,7 +75,7 @@ async function startLinked(options: Parameters<typeof startBoth>[1] = { settings
           ? line
           : undefined,
       ),
-    async press(who: string, post: ReturnType<typeof posts>[number], actionId: string) {
+    press: async (who: string, post: ReturnType<typeof posts>[number], actionId: string) => {
       const click = { channel: DOCS, messageTs: post.ts, actionId };
       expect((await slack.person(who).click(click)).status).toBe(200);
     },

@@ -86,8 +86,15 @@ describe("the session of a thread", () => {
     await until(world, root, "active");
     await world.pass(60 * MINUTE_MS);
     expect(statuses(world, root)).toEqual([
-      ...["processing", "suspended", "processing", "active"],
-      ...["processing", "active", "closed", "processing", "active"],
+      "processing",
+      "suspended",
+      "processing",
+      "active",
+      "processing",
+      "active",
+      "closed",
+      "processing",
+      "active",
     ]);
     expect(results(world, INDICATOR)).toEqual([]);
     expect(world.logger.text("warn")).not.toContain("Slack");
@@ -100,6 +107,7 @@ describe("the session of a thread", () => {
     await until(world, root, "active");
     world.service.follow(jobOf(world), { url: PR, state: "closed" });
     await until(world, root, "closed");
+    expect(statuses(world, root)).toEqual(["processing", "active", "closed"]);
   });
 
   it("is kept for hours while a turn runs, also over a restart, and none runs on after its end", async () => {

@@ -140,6 +140,7 @@ describe("in the playground", { timeout: 1_200_000 }, () => {
     await told.getByRole("button", { name: "Let the agent fix it" }).click();
     await inThread(tab).getByText("The agent updated tidepool/docs#1").waitFor();
     await root.getByText("👀 Waiting for review").waitFor();
+    expect(await root.innerText()).not.toContain("failed");
     await shootAll(tab, "check-2-fixed");
   });
 });

@@ -24,7 +24,7 @@ import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID, startJobServiceSide } from "../../
 import type { JobServiceSide, JobServiceSideOptions } from "../../world/job-service/side.ts";
 import { ManualClock } from "../../world/clock/manual-clock.ts";
 import { need } from "./need.ts";
-import { manifestScopes, readManifest } from "./manifest.ts";
+import { readManifest } from "./manifest.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openRedisClient, redisPrefix, textOfKeys } from "./redis.ts";
 import { serverTimeOf, untilIdle } from "./redis-time.ts";

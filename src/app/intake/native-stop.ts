@@ -93,7 +93,7 @@ function taking(
   return { writes: [...written.values()], adds: [...adds, sessionTask(place), ...answer], value: undefined };
 }
 
-function withStop({ session: _, stops = [], ...thread }: ThreadRecord, eventTs: string): ThreadRecord {
+function withStop({ session: _session, stops = [], ...thread }: ThreadRecord, eventTs: string): ThreadRecord {
   return { ...thread, stops: [...stops, eventTs].slice(-STOPS_MAX) };
 }
 

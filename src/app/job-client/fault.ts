@@ -1,4 +1,4 @@
-import type { Announced, AnswerWith, Changes, JobServiceFault } from "../rules/ports/job-service.ts";
+import type { Announced, AnswerWith, FeedChanges, JobServiceFault } from "../rules/ports/job-service.ts";
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { cut, jsonOf } from "../../shared/text/text.ts";
 import { ErrorBody } from "../../shared/contract/request.ts";
@@ -107,7 +107,7 @@ export function readJob(
 }
 
 /** Reads an answer of the feed. Jobs that can't be read are left out. */
-export function readChanges(json: unknown, context: CallContext): Changes | { problem: string } {
+export function readChanges(json: unknown, context: CallContext): FeedChanges | { problem: string } {
   const page = ReadChanges.safeParse(json);
   if (!page.success) return { problem: "what isn't an answer of a feed" };
   const { jobs, next } = page.data;

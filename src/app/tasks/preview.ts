@@ -89,7 +89,7 @@ async function showIn(
 }
 
 function withPreviewAt(
-  { previewAt: _, ...pullRequest }: TurnPullRequest,
+  { previewAt: _previewAt, ...pullRequest }: TurnPullRequest,
   at: TurnPullRequest["previewAt"],
 ): TurnPullRequest {
   return at === undefined ? pullRequest : { ...pullRequest, previewAt: at };

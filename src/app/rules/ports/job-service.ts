@@ -63,12 +63,12 @@ export type JobServiceSuccess = JobServiceAnswer & { ok: true };
  * A service's feed: its jobs that have changed, the cursor for the next request, and how many pull
  * requests wait for a review, if it says that they are too many.
  */
-export type Changes = {
+export type FeedChanges = {
   changed: readonly ReportedJob[];
   next: string;
   waitingReviews: WaitingReviews | null;
 };
-export type ChangesAnswer = Announced & AnswerWith<Changes>;
+export type ChangesAnswer = Announced & AnswerWith<FeedChanges>;
 
 /** A fault for the log, without the service's words, which may quote people. */
 export function faultForLog(fault: JobServiceFault): Omit<JobServiceFault, "said"> {
