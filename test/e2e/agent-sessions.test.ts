@@ -34,8 +34,8 @@ async function until(world: World, root: SlackMessage, wanted: string): Promise<
 }
 
 /** Ana's command, at work. */
-async function working(world: World, text?: string): Promise<SlackMessage> {
-  const root = await ask(world, text);
+async function working(world: World): Promise<SlackMessage> {
+  const root = await ask(world);
   await until(world, root, "processing");
   return root;
 }
@@ -212,7 +212,10 @@ describe("where Slack has no session", () => {
       await reply(world, root, "and the FAQ");
       await world.until(() => results(world, INDICATOR).includes("ok"));
       expect(world.slack.workspace.threadStatuses.drawn(DOCS, root.ts)).toBe("is working on the docs");
-      const other = await working(world, "fix the glossary");
+      await ask(world, "fix the glossary");
+      const roots = () => world.slack.messages(DOCS).filter(({ thread_ts }) => thread_ts === undefined);
+      const other = await world.until(() => roots().find(({ ts }) => ts !== root.ts));
+      await until(world, other, "processing");
       await world.pass(30 * MINUTE_MS);
       const shown = world.slack.calls.filter(({ method }) => method === INDICATOR);
       expect(new Set(shown.map(({ args }) => args["thread_ts"]))).toEqual(new Set([root.ts]));

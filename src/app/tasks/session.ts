@@ -42,7 +42,8 @@ export async function session(deps: TaskDeps, given: Task): Promise<Step> {
     const gate = `session:${teamId}`;
     const end = await untilReserved(deps, task, gate, SESSION_RATE);
     if (end !== null) return end;
-    const answer = await deps.workStatus.setSession(thread, status, known !== undefined);
+    const hadOne = known !== undefined || record?.stops !== undefined;
+    const answer = await deps.workStatus.setSession(thread, status, hadOne);
     if (!answer.ok) {
       // The next poll may be minutes away.
       if (status === "processing" && deps.workStatus.wayIn(thread) === "indicator") {
