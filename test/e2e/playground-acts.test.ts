@@ -65,14 +65,14 @@ describe("in the playground", { timeout: 1_200_000 }, () => {
     const { page } = await openPullRequest(tab);
     await page.getByText("Comment on lines").click();
     const comments = [
-      ["receive", 'Replace "receive" with "get".'],
-      ["separate", "Is this so on Windows, too?"],
-      ["immediately", 'Change "immediately" to "at once".'],
-    ] as const;
-    for (const [at, [word, words]] of comments.entries()) {
+      'Replace "receive" with "get".',
+      "Is this so on Windows, too?",
+      'Change "immediately" to "at once".',
+    ];
+    for (const [at, words] of comments.entries()) {
       const lines = page.getByRole("combobox", { name: `Line of comment ${at + 1}` });
-      const option = lines.locator("option", { hasText: ` + ` }).filter({ hasText: word });
-      await lines.selectOption((await option.first().getAttribute("value")) ?? "");
+      const line = lines.locator('option[value^="RIGHT:"]').nth(at);
+      await lines.selectOption((await line.getAttribute("value")) ?? "");
       await page.getByRole("textbox", { name: `Comment ${at + 1}`, exact: true }).fill(words);
     }
     await page.getByRole("button", { name: "Request changes" }).click();

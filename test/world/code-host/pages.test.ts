@@ -52,6 +52,19 @@ it("shows a pull request: title, state, branches, text, commits and what changed
   expect(text.match(/<h1/g)).toHaveLength(1);
 });
 
+it("leads from a check's address to the pull request that it ran for", async () => {
+  await using test = await openTestHost();
+  const number = await openPullRequest(test, "docs-agent/1", { "README.md": "# Tidepool\n" });
+  await openPullRequest(test, "docs-agent/2", { "docs/new.md": "# New\n" });
+  const sha = await test.tip("docs-agent/1");
+  await test.host.setCheck(OWNER, REPO, { sha, name: "links", result: "failed" });
+  const { data } = await test.octokit.rest.checks.listForRef({ ...at, ref: sha });
+  const url = data.check_runs[0]?.html_url ?? "";
+  const { status, headers } = await fetch(url, { redirect: "manual" });
+  expect([status, headers.get("location")]).toEqual([303, `/tidepool/docs/pull/${number}#checks`]);
+  expect((await fetch(`${url}0`)).status).toBe(404);
+});
+
 it("links back to where people came from, if that is somewhere", async () => {
   await using test = await openTestHost(FILES, {
     home: () => ({ label: "Home & garden", href: "http://127.0.0.1:1/" }),

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Hono } from "hono";
 import type { Host } from "../host.ts";
+import type { PullRequests } from "../pull-requests.ts";
 import { addActionRoutes } from "./actions.ts";
 import { draw, pullRequestAt, noSuchPage, peopleFormOf, rulesFormOf } from "./drawing.ts";
 import { repositoryPage } from "./repository.ts";
@@ -69,9 +70,29 @@ function addReadingRoutes(pages: Hono, host: Host, formTokens: FormTokens): void
     );
   });
 
+  pages.get("/:owner/:repo/runs/:id{[0-9]+}", async (context) => {
+    const pullRequests = host.find(context.req.param("owner"), context.req.param("repo"));
+    const run = pullRequests?.records.checkRun(Number(context.req.param("id")));
+    if (pullRequests === undefined || run === undefined) return noSuchPage(context);
+    const number = await pullRequestOf(pullRequests, run.headSha);
+    if (number === null) return noSuchPage(context);
+    return context.redirect(`/${pullRequests.repository.fullName}/pull/${number}#checks`, 303);
+  });
+
   pages.get("/:owner/:repo/pull/:number{[0-9]+}", async (context) => {
     const found = pullRequestAt(context, host);
     if (!found) return noSuchPage(context);
     return context.html(await draw(host, found.pullRequests, found.pullRequest.number, formTokens));
   });
+}
+
+/** Resolves to the number of the newest pull request with this commit. Null if there is none. */
+async function pullRequestOf(pullRequests: PullRequests, sha: string): Promise<number | null> {
+  for (const pullRequest of pullRequests.all().toReversed()) {
+    const ends = await pullRequests.commits(pullRequest);
+    if (ends === null) continue;
+    const commits = await pullRequests.repository.commitsBetween(ends.mergeBase, ends.head);
+    if (commits.some((commit) => commit.sha === sha)) return pullRequest.number;
+  }
+  return null;
 }
