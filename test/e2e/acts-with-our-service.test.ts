@@ -15,15 +15,15 @@ const SHORTLY = { codeHost: { pollSeconds: 5 } };
 
 /**
  * An agent that writes three lines at first, keeps both sides of a conflict, does what the comments
- * of a review say, except for one, and fixes what a check found.
+ * of a review say, except for one, fixes what a check found, and adds a line to what it did before.
  */
 const AGENT = `
 import { readFileSync, writeFileSync } from "node:fs";
 const told = readFileSync(0, "utf8");
-const page = (...lines) => writeFileSync("${PAGE}", ["# Quickstart", ...lines, ""].join("\\n\\n"));
+const page = (...lines) => writeFileSync("${PAGE}", ["# Quickstart", ...lines].join("\\n\\n") + "\\n");
 const answers = /\`([^\`]*answers\\.json)\`/.exec(told)?.[1];
 if (told.includes("Resolve these conflicts")) page("Needs Node 24.", "Install it.", "Run it.", "Look at it.");
-else if (told.includes('The check "links" failed')) page("[Install](install.md) it.", "Run it.", "Look at it.");
+else if (told.includes('"links" failed')) page("[Install](install.md) it.", "Run it.", "Look at it.");
 else if (told.includes("Comment 3")) {
   page("Install it.", "Start it.", "Look at it.");
   writeFileSync(answers, JSON.stringify([
@@ -31,7 +31,8 @@ else if (told.includes("Comment 3")) {
     { comment: 2, changed: true, words: "Says start now." },
     { comment: 3, changed: false, words: "It is shown there." },
   ]));
-} else page("Install it.", "Run it.", "Look at it.");
+} else if (told.includes("Earlier in this job")) page("Install it.", "Run it.", "Look at it.", "Ask us.");
+else page("Install it.", "Run it.", "Look at it.");
 console.log("Write the quickstart");
 `;
 
@@ -158,7 +159,7 @@ it(
   { timeout: TEST_MS },
   async () => {
     await using both = await startLinked();
-    const { docs, found, slack, stands, text } = both;
+    const { docs, found, slack, stands } = both;
     await stands("👀 Waiting for review: acme/docs#1");
     await slack.person(BEN).command({ channel: DOCS, text: WORDS });
     const offered = await slack.until(() => slack.ephemerals(BEN).at(-1), PATIENCE_MS);
@@ -167,9 +168,9 @@ it(
     expect(shown).toContain("[Add to it] [Follow it] [Start another]");
     const click = { channel: DOCS, messageTs: offered.ts, ephemeral: true, actionId: "add_to_it" };
     await slack.person(BEN).click(click);
-    const added = await found("➖ @Ben No changes made.");
+    const added = await found("✅ @Ben The agent updated acme/docs#1");
     expect(added.thread_ts).toBe(slack.messages(DOCS)[0]?.ts);
-    expect(text(added)).not.toContain("pull request is ready");
+    expect(await both.pageOnBranch()).toContain("Ask us.");
     expect(await docs.pullRequests()).toBe(1);
   },
 );

@@ -16,25 +16,26 @@ const LINE = `pr-12.preview.example.com/install (${PREVIEW})`;
 
 it("shows in the newest result where the change can be looked at, by editing, until the merge", async () => {
   await using world = await World.start({ startMs: MONDAY, jobService: { level: 1, changes: "held" } });
+  const { service, slack } = world;
   const jobId = await linked(world, undefined, {});
-  world.slack.faults.add({ method: "chat.update", times: 2, fault: { kind: "http", status: 503 } });
-  await stands(world, jobId, { preview: PREVIEW });
-  expect(previews(world)).toEqual([LINE]);
+  const shows = (...lines: (string | null)[]) =>
+    world.until(() => JSON.stringify(previews(world)) === JSON.stringify(lines));
+  slack.faults.add({ method: "chat.update", times: 2, fault: { kind: "http", status: 503 } });
+  service.follow(jobId, { preview: PREVIEW });
+  await shows(LINE);
   expect(world.read(DOCS)[1]).toMatch(/^✅ @Ana /);
-  await world.stopApp();
-  await world.startApp();
-  const root = world.slack.messages(DOCS)[0];
-  await world.slack.person(BEN).mention({ channel: DOCS, threadTs: root?.ts ?? "", text: "and the FAQ" });
-  await world.until(() => world.service.messages.length === 1);
-  world.service.finish(jobId, { status: "completed", prLink: PR });
-  await stands(world, jobId, { preview: PREVIEW, headSha: "b".repeat(40) });
-  expect(previews(world)).toEqual([null, LINE]);
-  await stands(world, jobId, { preview: `${PREVIEW}-2` });
-  expect(previews(world)).toEqual([null, `pr-12.preview.example.com/install-2 (${PREVIEW}-2)`]);
+  const threadTs = slack.messages(DOCS)[0]?.ts ?? "";
+  await slack.person(BEN).mention({ channel: DOCS, threadTs, text: "and the FAQ" });
+  await world.until(() => service.messages.length === 1);
+  service.finish(jobId, { status: "completed", prLink: PR });
+  await shows(null, LINE);
+  service.follow(jobId, { preview: `${PREVIEW}-2` });
+  await shows(null, `pr-12.preview.example.com/install-2 (${PREVIEW}-2)`);
   const posts = world.read(DOCS).length;
-  await stands(world, jobId, { state: "merged" });
-  expect(previews(world)).toEqual([null, null]);
+  service.follow(jobId, { state: "merged" });
+  await shows(null, null);
   // What is told is that it was merged.
+  await world.until(() => world.read(DOCS).at(-1)?.startsWith("🎉") === true);
   expect(world.read(DOCS)).toHaveLength(posts + 1);
 });
 
