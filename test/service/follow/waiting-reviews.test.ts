@@ -4,7 +4,7 @@ import { openFollowingWorld } from "../../support/following-world.ts";
 const DAY = 86_400_000;
 
 it("a result says how many pull requests wait for a review, for how long and for whom", async () => {
-  await using world = await openFollowingWorld({ project: { openPullRequests: 2 } });
+  await using world = await openFollowingWorld({ pollSeconds: 3600, project: { openPullRequests: 2 } });
   const notesOf = async (id: string) => {
     const headers = { "Docs-Agent-Capabilities": "docs-agent/1" };
     const answer = await world.service.ask(`/v2/agent/docs/job/${id}`, { headers });
