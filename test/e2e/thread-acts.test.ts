@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { DAY_MS, type Followed, linked, MONDAY, review, stands, stateOf, told } from "../support/followed.ts";
 import type { SlackMessage } from "../../world/slack/index.ts";
-import { press, privately } from "../support/presses.ts";
+import { press, privately, toldPrivately } from "../support/presses.ts";
 import { LINK, MINUTE_MS, PR, reply } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
 
@@ -144,7 +144,7 @@ it("makes the changes of a review for whoever presses first, once", async () => 
   );
   await press(world, ANA, post, "make_changes");
   await press(world, BEN, post, "make_changes");
-  expect(privately(world, ANA)).toEqual(["@Ben already asked for that."]);
+  expect(await toldPrivately(world, ANA, 1)).toBe("@Ben already asked for that.");
   expect(privately(world, BEN).at(-1)).toBe("You already asked for that.");
   world.service.finish(jobId, { status: "completed", prLink: PR, turn: { summary: "Renamed it." } });
   const pushed: Followed = { ...asked, headSha: "b".repeat(40), roundsLeft: 2 };
@@ -189,7 +189,7 @@ it("does nothing for people who may not steer the request", async () => {
   const { world, post } = await reviewed({ env: { FOLLOW_UPS: "requester" } });
   await using _ = world;
   await press(world, BEN, post, "make_changes");
-  expect(privately(world, BEN)[0]).toContain("Only");
+  expect(await toldPrivately(world, BEN, 1)).toContain("Only");
   await world.pass(MINUTE_MS);
   expect(world.service.acts).toEqual([]);
   expect(world.read(DOCS)).toHaveLength(3);
@@ -236,10 +236,10 @@ it("offers nothing while the job is at work, and no fourth round", async () => {
   const over = "The agent has answered three rounds of reviews and checks. Now a person has to decide.";
   expect(told(world).at(-1)).toBe(`❌ @Ana "links" failed on ${LINK}.\n${over}`);
   await press(world, BEN, post, "make_changes");
-  expect(privately(world, BEN)).toEqual([over]);
+  expect(await toldPrivately(world, BEN, 1)).toBe(over);
   await stands(world, jobId, { ...asked, state: "merged" });
   await press(world, BEN, post, "make_changes");
-  expect(privately(world, BEN).at(-1)).toBe("The pull request isn't open anymore.");
+  expect(await toldPrivately(world, BEN, 2)).toBe("The pull request isn't open anymore.");
   expect(world.service.acts).toEqual([]);
 });
 
