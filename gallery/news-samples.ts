@@ -1,6 +1,6 @@
 import type { KnownPullRequest, KnownReview } from "../src/app/rules/known-job.ts";
 import type { MessageOf } from "../src/app/rules/ports/notifier.ts";
-import type { PullRequestNews } from "../src/app/rules/turn/pull-request-news.ts";
+import type { PullRequestNews, UnaskedNews } from "../src/app/rules/turn/pull-request-news.ts";
 import { withPullRequest } from "../src/app/rules/turn/reported-pull-request.ts";
 import type { Turn } from "../src/app/rules/turn/turn.ts";
 import { ANA, BEN, LONG, NOON, UNBROKEN, makeUpOutcome, makeUpResult, makeUpTurn } from "./made-up.ts";
@@ -98,9 +98,32 @@ const everything: PullRequestNews = {
   headSha: null,
 };
 
+/** A turn that nobody asked for has ended like this. */
+function unasked(over: Partial<UnaskedNews>): MessageOf<"news"> {
+  const turn = makeUpFollowedTurn({});
+  const news = { id: "turn-2", at: NOON, number: 2, reviewers: ["maria-s"], base: "main", words: "" };
+  const told = { kind: "unasked", act: "address", ended: "changed", ...news, ...over } as const;
+  return { kind: "news", turn, news: told, url: URL, movedBecause: null };
+}
+
 /** Samples of the posts about a pull request after its link. */
 export const newsSamples: [string, MessageOf<"news">][] = [
   ["changes requested", told({ reviews: [maria] })],
+  ["a review answered unasked", unasked({ words: "Say since which version" })],
+  ["reviews answered unasked, without words", unasked({ reviewers: [] })],
+  [
+    "reviews read unasked, and nothing changed",
+    unasked({ ended: "unchanged", reviewers: ["maria-s", "tom"], words: "The FAQ has the new name." }),
+  ],
+  ["a review not answered", unasked({ ended: "failed", words: "The agent's time was over." })],
+  ["brought up to date unasked", unasked({ act: "update" })],
+  [
+    "a review answered unasked, longest",
+    unasked({
+      reviewers: ["1", "2", "3"].map((n) => `${n} ${LONG}`.slice(0, 100)),
+      words: LONG.slice(0, 300),
+    }),
+  ],
   [
     "changes requested, by a level 2 service",
     { ...told({ reviews: [{ ...maria, comments: comments.slice(0, 1) }] }), offer: "act" },

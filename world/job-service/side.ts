@@ -200,6 +200,14 @@ export class JobServiceSide implements AsyncDisposable {
     if (address !== null && typeof address === "object") this.#port = address.port;
   }
 
+  /** Begins a turn that nobody asked for. */
+  beginUnasked(jobId: string, act: TurnAct): void {
+    const job = this.#job(jobId);
+    const turn = newSideTurn(job.turns.length + 1, this.#time(), act);
+    job.turns.push({ ...turn, isUnasked: true, status: "running" });
+    job.status = "active";
+  }
+
   /** Ends the job's current turn. */
   finish(jobId: string, outcome: SideOutcome): void {
     endJob(this.#job(jobId), outcome, this.#time());

@@ -5,7 +5,7 @@ import { changedWords, type PageWords } from "../rules/words/changed-words.ts";
 import { newsText } from "../rules/words/pull-request-text.ts";
 import { actButton, type ActNews } from "../rules/thread/acting.ts";
 import { mentionedIn } from "../rules/thread/people.ts";
-import type { PullRequestNews } from "../rules/turn/pull-request-news.ts";
+import type { ThreadNews } from "../rules/turn/pull-request-news.ts";
 import { counted, cut } from "../../shared/text/text.ts";
 import { type Turn, turnPrLink } from "../rules/turn/turn.ts";
 import { ACTIONS, actValue } from "./actions.ts";
@@ -85,7 +85,7 @@ export const NEWS_BUTTONS = {
   conflicts: [ACTIONS.updatePullRequest, "Update it"],
 } as const satisfies Record<ActNews, readonly [string, string]>;
 
-function newsButtons(turn: Turn, news: PullRequestNews): Button[] {
+function newsButtons(turn: Turn, news: ThreadNews): Button[] {
   const button = actButton(turn, news);
   if (button === null) return [];
   const [actionId, label] = NEWS_BUTTONS[button.of];

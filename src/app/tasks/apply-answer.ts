@@ -14,7 +14,14 @@ import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from ".
 import { withPullRequest } from "../rules/turn/reported-pull-request.ts";
 import { askedAgainWrites } from "../rules/thread/same-request.ts";
 import { linkedAppends } from "../rules/thread/request-list.ts";
-import { awaitsFirstLook, endTurn, isAsking, isFollowing, type Turn } from "../rules/turn/turn.ts";
+import {
+  awaitsFirstLook,
+  endTurn,
+  isAsking,
+  isFollowing,
+  type Turn,
+  turnNumber,
+} from "../rules/turn/turn.ts";
 import { changesOf, RecordLostError, threadOf, turnWrites } from "../rules/decisions/turn-writes.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
 import { newsTasks, previewTasks, refreshTasks, sessionTask } from "../rules/decisions/new-tasks.ts";
@@ -183,7 +190,17 @@ function followingChanges(
   const linkedAt = before.stage.at;
   const takesActs = reporting !== null && speaks(reporting, 2);
   const pullRequest = isAbout
-    ? withPullRequest(before.pullRequest, { ...reported, url }, { url, linkedAt, now, takesActs })
+    ? withPullRequest(
+        before.pullRequest,
+        { ...reported, url },
+        {
+          url,
+          linkedAt,
+          now,
+          takesActs,
+          ...(takesActs && { turns: reporting.report?.turns ?? [], after: turnNumber(before) ?? Infinity }),
+        },
+      )
     : before.pullRequest;
   if (pullRequest === undefined) {
     const isAwaited = reporting !== null && awaitsFirstLook(before, now);

@@ -18,6 +18,8 @@ export type TurnRequest = Pick<
   "project" | "kind" | "prompt" | "words" | "requester" | "authors"
 > & {
   jobId: string | null;
+  /** True if the project's settings ask for it, and nobody else. */
+  isUnasked?: boolean;
   /** Their files are already on disk. */
   attachments: readonly WrittenAttachment[];
   idempotencyKey: string | null;
@@ -106,6 +108,7 @@ function limited(
 
 function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
   const { project, jobId, kind, prompt, words, requester, authors, attachments, idempotencyKey } = asked;
+  const isUnasked = asked.isUnasked === true ? 1 : 0;
   const id = jobId ?? `job-${randomBytes(10).toString("hex")}`;
   if (jobId === null) {
     const { branchPrefix } = project.pullRequests;
@@ -115,10 +118,11 @@ function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
     tables.run(sql, id, project.id, ...named, nowMs);
   } else tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, id);
   const addTurn = `INSERT INTO turns (job_id, project_id, prompt, accepted_at, words, requester,
-    authors, kind, number) VALUES (?1, ?, ?, ?, ?, ?, ?, ?,
+    authors, kind, is_unasked, number) VALUES (?1, ?, ?, ?, ?, ?, ?, ?, ?,
     (SELECT coalesce(max(number), 0) + 1 FROM turns WHERE job_id = ?1)) RETURNING number`;
   const who = [JSON.stringify(requester), JSON.stringify(authors)];
-  const number = tables.value(z.int(), addTurn, id, project.id, prompt, nowMs, words, ...who, kind) ?? 0;
+  const number =
+    tables.value(z.int(), addTurn, id, project.id, prompt, nowMs, words, ...who, kind, isUnasked) ?? 0;
   for (const [index, { id: file, name, mediaType, bytes }] of attachments.entries()) {
     const columns = "job_id, turn, position, id, name, media_type, bytes";
     const sql = `INSERT INTO attachments (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`;

@@ -43,6 +43,8 @@ export const TurnRow = z.object({
   jobId: z.string(),
   number: z.int(),
   kind: TurnKind,
+  /** True if the project's settings asked for it, and nobody else. */
+  isUnasked: Flag,
   prompt: z.string(),
   /** The part of the prompt that the person typed. Null if it is empty or unknown. */
   words: z.string().nullable(),

@@ -31,6 +31,7 @@ export function toSentTurn(turn: TurnRow): Sent<typeof JobTurn> {
   return {
     number: turn.number,
     ...(turn.kind === "message" ? {} : { kind: turn.kind }),
+    ...(turn.isUnasked && { isUnasked: true }),
     status: turn.state,
     outcome: turn.outcome,
     reason: cutOrNull(turn.reason, SHOWN_CHARS.reason),

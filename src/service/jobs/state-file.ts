@@ -270,4 +270,8 @@ export const serviceSchema: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX overlaps_by_other ON overlaps (other_id);
   `,
+  `
+  -- 1 for a turn that nobody asked for.
+  ALTER TABLE turns ADD COLUMN is_unasked INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

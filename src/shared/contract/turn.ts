@@ -89,6 +89,10 @@ export const JobTurn = z
       "`address`: it answers reviews and failed checks. `update`: it brings the branch up to date. " +
         "Absent for a create or a message.",
     ),
+    isUnasked: z
+      .boolean()
+      .optional()
+      .describe("True if nobody asked for it: the project's settings did. Otherwise absent."),
     status: z.enum(["waiting", "running", "ended"]).describe("Whether it waits, runs or has ended."),
     outcome: TurnOutcome.nullable().describe(
       "How it ended; null until then. `branch`: the changes are on a branch, and there is no code host.",

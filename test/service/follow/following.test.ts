@@ -590,6 +590,12 @@ it("answers a pass of reviews once, a minute later, unasked", async () => {
   await passing;
   await world.pass(10 * MINUTE);
   expect(kinds()).toEqual(["message ended", "address ended"]);
+  const shown = world.service.ask(`/v2/agent/docs/job/${id}`, {
+    headers: { "Docs-Agent-Capabilities": "docs-agent/2" },
+  });
+  const { turns } = (await (await shown).json()) as { turns: object[] };
+  expect(turns).toMatchObject([{ number: 1 }, { kind: "address", isUnasked: true }]);
+  expect(turns[0]).not.toHaveProperty("isUnasked");
 
   await review("Once more.");
   const more = world.pass(3 * MINUTE);

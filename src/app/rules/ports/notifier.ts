@@ -6,7 +6,7 @@ import type { NewsOffer } from "../thread/acting.ts";
 import type { Question } from "../thread/question.ts";
 import type { ListPage, Overview } from "../thread/request-list.ts";
 import type { SessionStatus } from "../thread/session.ts";
-import type { PullRequestNews } from "../turn/pull-request-news.ts";
+import type { ThreadNews } from "../turn/pull-request-news.ts";
 import type { MessageRef, Place } from "../turn/request.ts";
 import type { Turn } from "../turn/turn.ts";
 
@@ -51,7 +51,7 @@ type Messages = {
    * What became of the turn's pull request. `offer` says what the agent can do about it, if
    * anything.
    */
-  news: { news: PullRequestNews; url: string; offer?: NewsOffer } & OfTurn;
+  news: { news: ThreadNews; url: string; offer?: NewsOffer } & OfTurn;
   /**
    * The notice that one watch of a turn has ended. `preview` is where its change can be looked at.
    */

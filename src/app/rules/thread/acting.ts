@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import type { TurnAct } from "../../../shared/contract/turn.ts";
 import { cut, listed } from "../../../shared/text/text.ts";
-import { newsKindOf, type PullRequestNews } from "../turn/pull-request-news.ts";
+import { newsKindOf, type ThreadNews } from "../turn/pull-request-news.ts";
 import type { TurnPullRequest } from "../turn/turn-pull-request.ts";
 import type { Request } from "../turn/request.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -19,7 +19,7 @@ const ACTS = {
 } as const satisfies Record<ActNews, TurnAct>;
 
 /** The kind of news if the agent can do something about it, or undefined. */
-function actNewsOf(news: PullRequestNews): ActNews | undefined {
+function actNewsOf(news: ThreadNews): ActNews | undefined {
   return ActNews.safeParse(newsKindOf(news)).data;
 }
 
@@ -31,7 +31,7 @@ const NAMES_MAX = 3;
 const NAME_MAX_CHARS = 40;
 
 /** The button that goes with news of a turn's pull request. Null if there is none for them. */
-export function actButton({ id }: Pick<Turn, "id">, news: PullRequestNews): ActButton | null {
+export function actButton({ id }: Pick<Turn, "id">, news: ThreadNews): ActButton | null {
   const of = actNewsOf(news);
   if (of === undefined) return null;
   const names = namesIn(news);
@@ -39,7 +39,7 @@ export function actButton({ id }: Pick<Turn, "id">, news: PullRequestNews): ActB
   return { turnId: id, of, names: shown.length > NAMES_MAX ? [] : shown };
 }
 
-function namesIn(news: PullRequestNews): string[] {
+function namesIn(news: ThreadNews): string[] {
   if (news.kind === "changes-requested") return news.reviews.map(({ author }) => author);
   return news.kind === "checks-failed" && newsKindOf(news) !== "conflicts" ? news.names : [];
 }
@@ -51,7 +51,7 @@ function namesIn(news: PullRequestNews): string[] {
 export type NewsOffer = "act" | "no-rounds" | "none";
 
 /** Says what a post of news offers. While the pull request's job is at work, there is no button. */
-export function offerOf(pullRequest: TurnPullRequest, news: PullRequestNews, isAtWork: boolean): NewsOffer {
+export function offerOf(pullRequest: TurnPullRequest, news: ThreadNews, isAtWork: boolean): NewsOffer {
   const of = actNewsOf(news);
   if (of === undefined || pullRequest.takesActs !== true) return "none";
   const reason = whyNot(pullRequest, of);

@@ -4,8 +4,14 @@ import {
   MAX_NAMES,
   type ReviewComment,
 } from "../../../shared/contract/pull-request.ts";
-import type { KnownReview } from "../known-job.ts";
-import { closedNews, isGrouping, newsKindOf, type PullRequestNews } from "./pull-request-news.ts";
+import type { KnownReview, KnownTurn } from "../known-job.ts";
+import {
+  closedNews,
+  isGrouping,
+  newsKindOf,
+  type PullRequestNews,
+  type UnaskedNews,
+} from "./pull-request-news.ts";
 import { openStateOf, type TurnPullRequest } from "./turn-pull-request.ts";
 import { passage, plainLine, startOf } from "../../../shared/text/text.ts";
 
@@ -16,6 +22,7 @@ const WAITING_MS = 3 * DAY_MS;
 /** After so many news, only the pull request's end is told. */
 const NEWS_MAX = 50;
 const GROUP_MAX = 20;
+const UNASKED_NAMES_MAX = 3;
 const NAME_MAX_CHARS = 100;
 const WORDS_MAX_CHARS = 300;
 const WORDS_MAX_LINES = 10;
@@ -41,6 +48,49 @@ export function withNewsOf(
 ): TurnPullRequest {
   const withAsks = withConflicts(withFailedChecks(withReviews(current, reviews, now), reasons, now), now);
   return withWaiting(withEnd(withAsks, now), now);
+}
+
+/**
+ * A pull request with the newest turn that nobody asked for, once that has ended with something to
+ * tell. `after` is the number of the turn that left the pull request. Returns the same object if
+ * there is no news of one.
+ */
+export function withUnasked(
+  current: TurnPullRequest,
+  { turns, reviews, after }: { turns: readonly KnownTurn[]; reviews: readonly KnownReview[]; after: number },
+  now: number,
+): TurnPullRequest {
+  const known = current.unasked?.number ?? after;
+  const newest = turns.findLast((turn) => turn.number > known && unaskedEnd(turn) !== null);
+  const ended = newest === undefined ? null : unaskedEnd(newest);
+  if (newest?.kind === undefined || newest.kind === "message" || ended === null) return current;
+  const { number, kind: act, summary, reason } = newest;
+  const authors = reviews
+    .filter(({ state }) => state === "changes-requested")
+    .map(({ author }) => boundedName(author, "someone"));
+  const reviewers = [...new Set(authors)];
+  const said = act === "update" ? "" : (reason ?? summary ?? "");
+  const unasked = {
+    kind: "unasked" as const,
+    id: `turn-${number}`,
+    at: now,
+    number,
+    act,
+    ended,
+    reviewers: reviewers.length > UNASKED_NAMES_MAX ? [] : reviewers,
+    base: boundedLine(current.latest.baseRef ?? ""),
+    words: passage(startOf(said, WORDS_READ_CHARS), WORDS_MAX_CHARS, WORDS_MAX_LINES),
+  };
+  return { ...current, unasked };
+}
+
+/** How a turn that nobody asked for has ended. Null if there is nothing to tell of it. */
+function unaskedEnd({ isUnasked, kind, outcome }: KnownTurn): UnaskedNews["ended"] | null {
+  if (isUnasked !== true) return null;
+  if (outcome === "pull-request") return "changed";
+  // How the branch stands is shown, so an update is told only if there was one.
+  if (kind === "update") return null;
+  return outcome === "no-changes" ? "unchanged" : outcome === "failed" ? "failed" : null;
 }
 
 /** The reviews that request changes and are new, bounded. */

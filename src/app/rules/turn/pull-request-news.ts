@@ -49,16 +49,39 @@ export const PullRequestNews = z.discriminatedUnion("kind", [
 ]);
 export type PullRequestNews = z.infer<typeof PullRequestNews>;
 
+/**
+ * A turn that nobody asked for, which its thread is told of at its end (untrusted, bounded). It
+ * isn't among the {@link PullRequestNews}, because an older version couldn't read them then.
+ */
+export const UnaskedNews = storedObject({
+  ...common,
+  kind: z.literal("unasked"),
+  /** The turn's number. */
+  number: z.number().int(),
+  act: z.enum(["address", "update"]),
+  ended: z.enum(["changed", "unchanged", "failed"]),
+  /** Whose reviews asked for changes then. Nobody's if there are too many. */
+  reviewers: z.array(z.string()),
+  /** The base branch. Empty if nobody says which. */
+  base: z.string(),
+  /** The agent's words, or why it changed nothing. Empty if there are none. */
+  words: z.string(),
+});
+export type UnaskedNews = z.infer<typeof UnaskedNews>;
+
+/** What a thread is told of its pull request. */
+export type ThreadNews = PullRequestNews | UnaskedNews;
+
 /** Reviews within this time are one post, milliseconds. */
 export const GROUP_MS = 60_000;
 
 /** The kind of a piece of news, including one that an older version's `kind` can't name. */
-export function newsKindOf(news: PullRequestNews): PullRequestNews["kind"] | "conflicts" {
+export function newsKindOf(news: ThreadNews): ThreadNews["kind"] | "conflicts" {
   return news.kind === "checks-failed" && news.conflictsWith !== undefined ? "conflicts" : news.kind;
 }
 
 /** True while more reviews may join this news. */
-export function isGrouping(news: PullRequestNews, now: number): boolean {
+export function isGrouping(news: ThreadNews, now: number): boolean {
   if (news.kind !== "changes-requested" || news.isClosed === true || news.isTold === true) return false;
   // The clock may have been set back since.
   return now < news.at + GROUP_MS && now >= news.at;

@@ -1,6 +1,6 @@
 import { MAX_NAMES } from "../../../shared/contract/pull-request.ts";
-import type { KnownPullRequest, KnownReview } from "../known-job.ts";
-import { boundedLine, boundedName, newReviews, withNewsOf } from "./found-news.ts";
+import type { KnownPullRequest, KnownReview, KnownTurn } from "../known-job.ts";
+import { boundedLine, boundedName, newReviews, withNewsOf, withUnasked } from "./found-news.ts";
 import { openStateOf, type TurnPullRequest, withTold } from "./turn-pull-request.ts";
 
 const DAY_MS = 86_400_000;
@@ -15,21 +15,28 @@ const HISTORY_MS = 10 * 60_000;
 /** So many earlier reviews are remembered, the newest. */
 const EARLIER_MAX = 100;
 
+/** What else is known when a job service says how a pull request stands. */
+type LookAt = {
+  url: string;
+  /** When the thread got the link, epoch milliseconds. Earlier reviews are no news. */
+  linkedAt: number;
+  now: number;
+  /** True if a service of level 2 said so. */
+  takesActs?: boolean;
+  /** The job's turns as reported, and the number of the one that left the pull request. */
+  turns?: readonly KnownTurn[];
+  after?: number;
+};
+
 /**
- * The pull request after the job service said how it stands, and the news in that. `linkedAt` is
- * when the thread got the link: earlier reviews are no news. Safe to repeat, and in any order:
- * nothing is news twice, and what is merged stays so. `takesActs` is true if the service of level 2
- * said so. Returns the same object if nothing changed.
+ * The pull request after the job service said how it stands, and the news in that. Safe to repeat,
+ * and in any order: nothing is news twice, and what is merged stays so. Returns the same object if
+ * nothing changed.
  */
 export function withPullRequest(
   known: TurnPullRequest | undefined,
   reported: KnownPullRequest,
-  {
-    url,
-    linkedAt,
-    now,
-    takesActs = false,
-  }: { url: string; linkedAt: number; now: number; takesActs?: boolean },
+  { url, linkedAt, now, takesActs = false, turns = [], after = Infinity }: LookAt,
 ): TurnPullRequest {
   const before = known?.url === url ? known : undefined;
   if (before?.latest.state === "merged") return withLive(before, reported, now);
@@ -75,9 +82,11 @@ export function withPullRequest(
     next.waitingSince = before?.waitingSince ?? (before === undefined ? openedAt : now);
   }
   const { reasons = [] } = reported.checks;
-  const withAll = withNewsOf(next, { reviews: added, reasons }, now);
+  const withAsks = withNewsOf(next, { reviews: added, reasons }, now);
+  const withAll = withUnasked(withAsks, { turns, reviews: reported.reviews, after }, now);
   const isLate = before === undefined && now - linkedAt > LATE_MS;
-  const told = isLate ? withAll.news.reduce((all, { id }) => withTold(all, id), withAll) : withAll;
+  const all = [...withAll.news, ...(withAll.unasked === undefined ? [] : [withAll.unasked])];
+  const told = isLate ? all.reduce((each, { id }) => withTold(each, id), withAll) : withAll;
   const isSameSince = before?.waitingSince === next.waitingSince && conflictedSince === next.conflictsSince;
   const isSameOffer = (took === true) === takesActs;
   return isSame && told === next && isSameSince && isSameOffer ? before : told;

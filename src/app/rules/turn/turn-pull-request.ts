@@ -2,7 +2,7 @@ import { z } from "zod";
 import { CLOSED_FOLLOWED_MS, FOLLOWED_MS, PullRequestChecks } from "../../../shared/contract/pull-request.ts";
 import { KnownPullRequest } from "../known-job.ts";
 import { storedObject } from "../../../shared/contract/reading.ts";
-import { closedNews, PullRequestNews, toldNews } from "./pull-request-news.ts";
+import { closedNews, PullRequestNews, type ThreadNews, toldNews, UnaskedNews } from "./pull-request-news.ts";
 
 /** {@link KnownPullRequest} as it is kept: an address of any length, times as they were read. */
 const StoredPullRequest = storedObject(
@@ -41,6 +41,8 @@ export const TurnPullRequest = storedObject({
   earlier: z.array(z.string()).optional(),
   /** Oldest first. */
   news: z.array(PullRequestNews),
+  /** The newest turn that nobody asked for and that has ended. Absent if there was none. */
+  unasked: UnaskedNews.optional(),
   /** The number of all news, also about a pull request that the turn left before this one. */
   count: z.number().int(),
 });
@@ -65,8 +67,9 @@ export function openStateOf({ latest, reviewedSha, conflictsSince }: TurnPullReq
 type OpenState = "conflicts" | "checks-failed" | "changes-requested" | "draft" | "approved" | "waiting";
 
 /** The news that is told next. */
-export function nextNews({ news }: TurnPullRequest): PullRequestNews | undefined {
-  return news.find(({ isTold }) => isTold !== true);
+export function nextNews({ news, unasked }: TurnPullRequest): ThreadNews | undefined {
+  const all: readonly ThreadNews[] = unasked === undefined ? news : [...news, unasked];
+  return all.find(({ isTold }) => isTold !== true);
 }
 
 /** Closes a group of reviews: what its post says stays as it is now. */
@@ -76,6 +79,8 @@ export function withClosed(pullRequest: TurnPullRequest, id: string): TurnPullRe
 
 /** Notes that a piece of news is told, or never will be. */
 export function withTold(pullRequest: TurnPullRequest, id: string): TurnPullRequest {
+  const { unasked } = pullRequest;
+  if (unasked?.id === id) return { ...pullRequest, unasked: { ...unasked, words: "", isTold: true } };
   return { ...pullRequest, news: pullRequest.news.map((each) => (each.id === id ? toldNews(each) : each)) };
 }
 

@@ -1,5 +1,10 @@
 import type { KnownPullRequest } from "../known-job.ts";
-import { newsKindOf, type PullRequestNews } from "../turn/pull-request-news.ts";
+import {
+  newsKindOf,
+  type PullRequestNews,
+  type ThreadNews,
+  type UnaskedNews,
+} from "../turn/pull-request-news.ts";
 import { openStateOf, type TurnPullRequest } from "../turn/turn-pull-request.ts";
 import { listed } from "../../../shared/text/text.ts";
 import { endingOf } from "../turn/outcome.ts";
@@ -93,7 +98,7 @@ type NewsText = {
 };
 
 /** The text of one piece of news. */
-export function newsText(news: PullRequestNews): NewsText {
+export function newsText(news: ThreadNews): NewsText {
   switch (news.kind) {
     case "changes-requested":
       return reviewsText(news.reviews);
@@ -124,7 +129,23 @@ export function newsText(news: PullRequestNews): NewsText {
       return newsOf("⏰", "", ` has waited 3 working days for ${reviewersOf(news)}.`);
     case "unseen":
       return newsOf("⚠️", "I can't see ", " anymore.");
+    case "unasked":
+      return unaskedText(news);
   }
+}
+
+function unaskedText({ act, ended, reviewers, base, words }: UnaskedNews): NewsText {
+  const whose = reviewers.length === 0 ? "the" : `${listed(reviewers)}'s`;
+  const reviews = `${whose} ${reviewers.length === 1 ? "review" : "reviews"}`;
+  const end = words === "" ? "." : ":";
+  const text = {
+    changed: newsOf("✅", `The agent answered ${reviews} of `, end),
+    unchanged: newsOf("💬", `The agent looked at ${reviews} of `, ` and changed nothing${end}`),
+    failed: newsOf("❌", `The agent couldn't answer ${reviews} of `, end),
+  }[ended];
+  const told =
+    act === "update" ? newsOf("✅", "The agent brought ", ` up to date with ${baseOf(base)}.`) : text;
+  return { ...told, quotes: words === "" ? [] : [{ from: null, words, url: null }] };
 }
 
 type Reviews = Extract<PullRequestNews, { kind: "changes-requested" }>["reviews"];

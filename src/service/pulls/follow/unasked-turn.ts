@@ -16,7 +16,7 @@ export function addUnaskedTurn(
   nowMs: number,
 ): NewTask[] {
   const nobody = { words: null, requester: null, authors: null, attachments: [] };
-  const asked = { project, jobId, kind: act, prompt: ACT_PROMPTS[act], ...nobody, idempotencyKey: key };
-  const accepted = store.accept(asked, nowMs);
+  const what = { project, jobId, kind: act, prompt: ACT_PROMPTS[act], isUnasked: true };
+  const accepted = store.accept({ ...what, ...nobody, idempotencyKey: key }, nowMs);
   return accepted.kind === "accepted" ? [runJobTask(jobId, project.id)] : [];
 }
