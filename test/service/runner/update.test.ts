@@ -150,6 +150,24 @@ it.each<[what: string, command: string[]]>([
   expect(await world.inBare("rev-parse", BRANCH)).toBe(before);
 });
 
+it("tells the agent once that marks are left", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  await begun(world);
+  await world.commitTo("main", { [PAGE]: "# Quickstart\n\nInstal it now.\n" }, "Others");
+  const seesIt = inlineAgent(`
+    const told = fs.readFileSync(0, "utf8");
+    const marks = told.includes("- ${PAGE} still has marks of a conflict") ? /^(?:[<|=>]{7}|Instal ).*\\n/gm : /^<{7}.*\\n/gm;
+    fs.writeFileSync("${PAGE}", fs.readFileSync("${PAGE}", "utf8").replace(marks, ""));
+    console.log("Resolved");
+  `);
+  expect(await update(world, seesIt)).toMatchObject({
+    kind: "pull-request",
+    notes: ["The agent resolved conflicts in docs/quickstart.md."],
+  });
+  expect(await world.show(PAGE)).toBe("# Quickstart\n\nInstall it.");
+  expect(world.told("agentRuns")).toHaveLength(3);
+});
+
 it.each([
   ["goes, too", [`fs.rmSync("${PAGE}")`], []],
   ["stays as the job left it", ['console.log("It is still needed.")'], [PAGE]],

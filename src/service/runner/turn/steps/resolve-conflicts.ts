@@ -47,9 +47,9 @@ const UNSEEN = { committer: { ...NOBODY, signingKeyFile: null }, atMs: 0, messag
 /**
  * Has the turn's agent resolve conflicts, in pages of the docs alone. It gets them with both
  * versions between git's marks, and what it changes elsewhere is left out. Rejects with a
- * `TurnFailedError` if another file has conflicts, or one that is no text, or if marks are left, or
- * if the agent neither changes nor says anything. `unwanted` means that the requester didn't want
- * others' words to be published.
+ * `TurnFailedError` if another file has conflicts, or one that is no text, or if marks are left
+ * after a second round, or if the agent neither changes nor says anything. `unwanted` means that
+ * the requester didn't want others' words to be published.
  */
 export async function resolveConflicts(
   turn: RunnerTurn,
@@ -68,7 +68,9 @@ export async function resolveConflicts(
   using opened = await openContexts(turn, context);
   const { contexts } = opened;
   using tree = await openTree(context, from, turn.jobId);
-  const worked = await workInRounds(tree, { ...turn, prompt }, context, { base: merge.base, contexts });
+  const find = async (commit: string) => marksText(await leftMarks(context, commit, merge), context);
+  const place = { base: merge.base, contexts, find };
+  const worked = await workInRounds(tree, { ...turn, prompt }, context, place);
   const { commit, leftOut, checked } = await onlyConflicts(tree, worked, turn, context, merge);
   // A failed model call may be the reason.
   if (worked.commit === null) reportNothing(worked.ran, { leftOut: [], isTakenBack: false });
@@ -163,6 +165,14 @@ async function onlyConflicts(
   if (others.length === 0) return { commit, leftOut, checked: { checks, hasBlockingFindings } };
   const kept = await withoutFiles(tree, { ...worked, commit }, new Set(others), turn, context);
   return { commit: kept.commit, leftOut, checked: null };
+}
+
+/** What an agent is told of pages that still have marks. Empty if none has. */
+function marksText(left: readonly string[], { redact }: Pick<TurnContext, "redact">): string {
+  const lines = left.map(
+    (path) => `- ${redactedLine(redact, path, PATH_CHARS)} still has marks of a conflict\n`,
+  );
+  return lines.length === 0 ? "" : `conflicts:\n${lines.join("")}`;
 }
 
 /** The pages that still have marks of a conflict, or are too large to tell. */

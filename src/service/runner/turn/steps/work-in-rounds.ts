@@ -35,14 +35,22 @@ export type Worked = Round &
 
 /**
  * Runs the turn's agent, and the project's checks on its work. Blocking findings go back to the
- * agent, once. Rejects as `runAgent` and `commitWork` do. But if the second round fails, the first
- * round's work isn't lost, without the files that the second one took back.
+ * agent, once, and so does what `find` says of its commit. Rejects as `runAgent` and `commitWork`
+ * do. But if the second round fails, the first round's work isn't lost, without the files that the
+ * second one took back.
  */
 export async function workInRounds(
   tree: TurnTree,
   turn: RunnerTurn,
   context: TurnContext,
-  { base, contexts }: Pick<TurnStart, "base"> & { contexts: readonly OpenContext[] },
+  {
+    base,
+    contexts,
+    find = async () => "",
+  }: Pick<TurnStart, "base"> & {
+    contexts: readonly OpenContext[];
+    find?: (commit: string) => Promise<string>;
+  },
 ): Promise<Worked> {
   const { agent } = turn.project;
   const meter = createMeter(context);
@@ -54,7 +62,8 @@ export async function workInRounds(
   if (commit === null) return { ...first, ...nothing, isTakenBack: false };
   const { blocking, ...checked } = await runChecks(turn, context, { base, commit });
   const worked = { ...first, ...checked, isTakenBack: false };
-  if (!checked.hasBlockingFindings || timeLimitMinutes <= 0) return worked;
+  const findings = (await find(commit)) + blocking;
+  if (findings === "" || timeLimitMinutes <= 0) return worked;
 
   context.onProgress("the agent is working on what the checks found");
   try {
@@ -63,7 +72,7 @@ export async function workInRounds(
       usedBefore: sumOf(turn.usedBefore, meter.used()),
       project: { ...turn.project, agent: { ...agent, timeLimitMinutes } },
     };
-    const second = await workAgain({ tree, base, contexts }, rest, meter.context, first, blocking);
+    const second = await workAgain({ tree, base, contexts }, rest, meter.context, first, findings);
     if (second.commit === null) return { ...second, ...nothing, isTakenBack: true };
     const again = await runChecks(turn, context, { base, commit: second.commit });
     const { checks, hasBlockingFindings } = again;
