@@ -1,5 +1,6 @@
 import { Octokit } from "@octokit/rest";
 import { expect, it } from "vitest";
+import { TransientRunError } from "../../../src/service/base/run-error.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { QUIET } from "../../world/code-host/setup.ts";
 
@@ -290,25 +291,65 @@ async function killed(kill: (typeof KILLS)[number]): Promise<void> {
   expect(await world.show(PAGE)).toContain("Start it.");
 }
 
-it.each<[string, RegExp, number, string]>([
-  ["replies", /\/replies$/, 403, "The code host refused 2 replies to comments."],
-  [
-    "requests for a review",
-    /requested_reviewers/,
-    422,
-    "The code host refused to ask mira for another review.",
-  ],
-])("notes what the code host refuses: %s", async (_, refused, status, note) => {
+const REPLIES = /\/replies$/;
+const REQUESTS = /requested_reviewers/;
+const NO_REPLY = "The code host refused 2 replies to comments.";
+const NOT_ASKED = "The code host refused to ask mira for another review.";
+const MIRAS = [
+  { line: 3, body: "Who installs it?" },
+  { line: 5, body: "Say start." },
+];
+const FAULT_BODY = '{"message":"Validation Failed"}';
+
+const REFUSED: [string, RegExp, number, string][] = [
+  ["replies", REPLIES, 403, NO_REPLY],
+  ["requests for a review", REQUESTS, 422, NOT_ASKED],
+];
+const ALSO_REFUSED = [403, 404, 410, 422].flatMap((status): typeof REFUSED => [
+  ["replies", REPLIES, status, NO_REPLY],
+  ["requests for a review", REQUESTS, status, NOT_ASKED],
+]);
+
+it.each(REFUSED)("notes what the code host refuses: %s", notesRefusal);
+it.each(ALSO_REFUSED)("notes what the code host refuses: %s, %s, %s", { tags: "all" }, notesRefusal);
+
+async function notesRefusal(_: string, refused: RegExp, status: number, note: string): Promise<void> {
   await using world = await openReviewedWorld();
-  await world.review("mira", [
-    { line: 3, body: "Who installs it?" },
-    { line: 5, body: "Say start." },
-  ]);
+  await world.review("mira", MIRAS);
   world.api.fault = (request) =>
-    refused.test(request) ? { kind: "http", status, body: '{"message":"Validation Failed"}' } : undefined;
+    refused.test(request) ? { kind: "http", status, body: FAULT_BODY } : undefined;
   const result = await world.address(answering([{ comment: 2, changed: true, words: "Says start." }]));
   expect(result).toMatchObject({ kind: "pull-request", notes: [note] });
-});
+}
+
+const LIMIT = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(Math.ceil(Date.now() / 1000)) };
+
+it.each(
+  [REPLIES, REQUESTS].flatMap((asked) =>
+    [500, 502, 429, 403].map((status) => [asked, status, status === 403 ? LIMIT : {}] as const),
+  ),
+)(
+  "says the rest, once, after a fault that passes: %s, %s %o",
+  { tags: "all" },
+  async (asked, status, headers) => {
+    await using world = await openReviewedWorld();
+    await world.review("mira", MIRAS);
+    const answers = [
+      { comment: 1, changed: false, words: "Everybody." },
+      { comment: 2, changed: true, words: "Says start." },
+    ];
+    let faults = 0;
+    // The second reply, or the first request.
+    const isIt = (request: string) => asked.test(request) && (faults += 1) === (asked === REPLIES ? 2 : 1);
+    world.api.fault = (request) =>
+      isIt(request) ? { kind: "http", status, body: FAULT_BODY, headers } : undefined;
+    await expect(world.address(answering(answers))).rejects.toThrow(TransientRunError);
+    expect(await world.address(["false"])).toMatchObject({ kind: "pull-request", notes: [] });
+    expect((await world.threads()).map(([, ...replies]) => replies.length)).toEqual([1, 1]);
+    expect(world.requested()).toEqual(["mira"]);
+    expect(await world.commits()).toBe(2);
+  },
+);
 
 it("fails in words if the code host doesn't tell who may write", async () => {
   await using world = await openReviewedWorld();
