@@ -41,7 +41,25 @@ type Scene = {
   done: Omit<Ending, "thread" | "deadTasks">;
 };
 
-const CONFLICTING = { url: PR, blockedBy: "conflicts", mergeable: false, baseRef: "main" } as const;
+const REVIEW = { id: "1", author: "priya", words: "Not yet.", state: "changes-requested" } as const;
+/** What comes later is told later, so the review's post doesn't wait for more reviews. */
+const CONFLICTING = {
+  url: PR,
+  review: "changes-requested",
+  reviews: [{ ...REVIEW, at: "2100-01-01T00:00:00Z", headSha: null }],
+  roundsLeft: 3,
+  blockedBy: "conflicts",
+  mergeable: false,
+  baseRef: "main",
+} satisfies Parameters<Talk["service"]["follow"]>[1];
+
+const UPDATED = [
+  `✅ @Ben The agent updated ${LINK}:`,
+  "Correct the install command",
+  "Fixed it.",
+  SIZE,
+  "[View pull request] [Show changes]",
+];
 
 const scenes: Scene[] = [
   {
@@ -53,9 +71,14 @@ const scenes: Scene[] = [
       await talk.press(BEN, "update_pull_request");
       talk.service.follow("job_1", { ...CONFLICTING, blockedBy: null, mergeable: true });
       await talk.outcomes(2);
+      await talk.press(BEN, "make_changes");
+      await talk.outcomes(3);
+      await talk.askAgain(BEN, "fix the quickstart");
+      await talk.pressPrivately(BEN, "add_to_it");
+      await talk.outcomes(4);
     },
     thread: [
-      [...ROOT, `👀 Waiting for review: ${LINK}`],
+      [...ROOT, `✏️ Changes requested: ${LINK}`],
       [
         "✅ @Ana Your pull request is ready:",
         "Correct the install command",
@@ -63,23 +86,33 @@ const scenes: Scene[] = [
         SIZE,
         "[View pull request] [Show changes]",
       ],
+      [`✏️ @Ana priya asks for changes in ${LINK}:`, "Not yet.", "[Make these changes]"],
       [`⚠️ @Ana ${LINK} conflicts with main.`, "[Update it]"],
       ["@Ben followed up:", "Bring the pull request up to date with main.", `✅ ${LINK}, ${SIZE}`],
-      [
-        `✅ @Ben The agent updated ${LINK}:`,
-        "Correct the install command",
-        "Fixed it.",
-        SIZE,
-        "[View pull request] [Show changes]",
-      ],
+      UPDATED,
+      ["@Ben followed up:", "Make the changes that priya asked for.", `✅ ${LINK}, ${SIZE}`],
+      UPDATED,
+      ["@Ben followed up:", "fix the quickstart", `✅ ${LINK}, ${SIZE}`],
+      UPDATED,
     ],
     done: {
-      posts: ["1: status", "1: outcome-1", "1: news-1", "2: status", "2: outcome-1"],
+      posts: [
+        "1: status",
+        "1: outcome-1",
+        "1: news-1",
+        "1: news-2",
+        "2: status",
+        "2: outcome-1",
+        "3: status",
+        "3: outcome-1",
+        "4: status",
+        "4: outcome-1",
+      ],
       answers: [],
       cancels: [],
       creates: 1,
-      messages: 0,
-      acts: ["update"],
+      messages: 1,
+      acts: ["update", "address"],
     },
   },
   {
@@ -112,13 +145,7 @@ const scenes: Scene[] = [
       ],
       // The follow-up's status message is gone: its outcome says it all.
       ["@docs-agent and the FAQ", ":white_check_mark:"],
-      [
-        `✅ @Ben The agent updated ${LINK}:`,
-        "Correct the install command",
-        "Fixed it.",
-        SIZE,
-        "[View pull request] [Show changes]",
-      ],
+      UPDATED,
     ],
     done: {
       posts: ["1: status", "1: question-1", "1: question-2", "1: outcome-1", "2: outcome-1", "3: outcome-1"],

@@ -1,5 +1,5 @@
 import { AppProcess } from "./app-process.ts";
-import { agentFile, startServiceWorld } from "./service-world.ts";
+import { agentFile, type Around, startServiceWorld } from "./service-world.ts";
 import type { ProxyHook } from "../../world/faults/hooked-proxy.ts";
 import { openTempDir } from "./temp-dir.ts";
 import { environment, startSlackSide } from "./world.ts";
@@ -8,7 +8,7 @@ type BothOptions = {
   permissions?: "ask";
   hook?: ProxyHook;
   /** Further settings of the project. */
-  settings?: Parameters<typeof startServiceWorld>[3];
+  settings?: Around["settings"];
   /** Further origins whose plain http addresses become links. */
   httpOrigins?: string[];
 };
@@ -23,18 +23,17 @@ export async function startBoth(
 ) {
   const resources = new AsyncDisposableStack();
   const docs = resources.use(
-    await startServiceWorld(
-      hook,
-      typeof script === "string"
-        ? { kind: "command", command: [process.execPath, "--input-type=module", "-e", script] }
-        : {
-            kind: "acp",
-            command: [process.execPath, agentFile("acp-agent"), JSON.stringify(script)],
-            ...(permissions === undefined ? {} : { permissions }),
-          },
-      false,
+    await startServiceWorld(hook, {
+      agent:
+        typeof script === "string"
+          ? { kind: "command", command: [process.execPath, "--input-type=module", "-e", script] }
+          : {
+              kind: "acp",
+              command: [process.execPath, agentFile("acp-agent"), JSON.stringify(script)],
+              ...(permissions === undefined ? {} : { permissions }),
+            },
       settings,
-    ),
+    }),
   );
   const dir = resources.use(await openTempDir());
   const slack = resources.use(await startSlackSide());

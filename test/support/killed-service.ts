@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { AppProcess } from "./app-process.ts";
-import { startServiceWorld } from "./service-world.ts";
+import { type Around, startServiceWorld } from "./service-world.ts";
 
 /**
  * The place where the service dies: before its n-th commit, or around the n-th request of the
@@ -20,16 +20,13 @@ export type Boundary = {
  */
 const IDLE_MS = 5_000;
 
-/** The surroundings of the service, as `startServiceWorld` takes them. */
-type Around = { agent?: { kind: string; command: string[] }; isChecked?: boolean };
-
 /**
  * Runs one job from its creation to its end. The service is killed at the boundary, unless it is
  * null, and started again. `isMissed` is true if the run didn't reach the boundary.
  */
 export async function runWithDeath(
   boundary: Boundary | null,
-  { agent, isChecked }: Around = {},
+  around: Around = {},
   onStep: (step: Boundary) => void = () => {},
 ) {
   await using resources = new AsyncDisposableStack();
@@ -43,7 +40,7 @@ export async function runWithDeath(
     await running?.kill();
     return true;
   };
-  const world = resources.use(await startServiceWorld(hook, agent, isChecked));
+  const world = resources.use(await startServiceWorld(hook, around));
   const { env, program } = world;
   const first = resources.use(
     new AppProcess({

@@ -1,7 +1,11 @@
 import { expect, vi } from "vitest";
 import type { SlackMessage, SlackSide } from "../../world/slack/index.ts";
 import { AppProcess } from "./app-process.ts";
-import { type JobServiceSide, startJobServiceSide } from "../../world/job-service/side.ts";
+import {
+  type JobServiceSide,
+  type JobServiceSideOptions,
+  startJobServiceSide,
+} from "../../world/job-service/side.ts";
 import { startRedisServer } from "./redis-server.ts";
 import { DOCS, environment, startSlackSide, type WorldOptions } from "./world.ts";
 
@@ -47,13 +51,18 @@ export async function isReady(url: string): Promise<void> {
 
 /**
  * Starts a Slack, a job service and a Redis for one test. `open` starts a replica between them.
- * `resources` ends all of it. `world` is as for {@link environment}.
+ * `resources` ends all of it. `world` is as for {@link environment}, and `offers` is what the job
+ * service offers.
  */
-export async function startSides(redisSettings: Record<string, string> = {}, world: WorldOptions = {}) {
+export async function startSides(
+  redisSettings: Record<string, string> = {},
+  world: WorldOptions = {},
+  offers: JobServiceSideOptions = { idempotencyKeys: true },
+) {
   const resources = new AsyncDisposableStack();
   const redis = resources.use(await startRedisServer(redisSettings));
   const slack = resources.use(await startSlackSide());
-  const service = resources.use(await startJobServiceSide({ idempotencyKeys: true }));
+  const service = resources.use(await startJobServiceSide(offers));
   const env = {
     ...environment(slack, service, world),
     STORE_URL: redis.url,

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { stringify } from "yaml";
 import { z } from "zod";
 import { createHttpJobService } from "../../src/app/job-client/http-job-service.ts";
+import type { TurnAct } from "../../src/shared/contract/turn.ts";
 import { createCodeHost } from "../../world/code-host/index.ts";
 import type { AppProcess, Program } from "./app-process.ts";
 import { startHookedProxy } from "../../world/faults/hooked-proxy.ts";
@@ -24,24 +25,37 @@ export function agentFile(name: string): string {
   return fileURLToPath(new URL(`${name}.mjs`, AGENTS));
 }
 
+/** What the surroundings of the service are like. */
+export type Around = {
+  /** As in the settings. @default it adds a line to the quickstart */
+  agent?: { kind: string; command: string[]; permissions?: "ask" };
+  /** True for a check, and labels on pull requests. @default false */
+  isChecked?: boolean;
+  /** @default a heading alone */
+  quickstart?: string;
+  /** Further settings of the project and of its code host. */
+  settings?: { codeHost?: object; liveUrl?: string };
+};
+
 /**
  * Starts the surroundings of the real job service: a code host with a docs repository over real
  * git, which is reached through a proxy in which a test can act, an agent, a settings file, and a
- * key made on the command line. `agent` is as in the settings. By default it adds a line to the
- * quickstart. With `isChecked`, the project has a check and labels its pull requests. `settings`
- * are further ones of the project and of its code host.
+ * key made on the command line.
  */
 export async function startServiceWorld(
   hook: ProxyHook = async () => false,
-  agent: { kind: string; command: string[]; permissions?: "ask" } = ADDS_A_LINE,
-  isChecked = false,
-  { codeHost: ofHost = {}, ...settings }: { codeHost?: object; liveUrl?: string } = {},
+  {
+    agent = ADDS_A_LINE,
+    isChecked = false,
+    quickstart = "# Quickstart\n",
+    settings: { codeHost: ofHost = {}, ...settings } = {},
+  }: Around = {},
 ) {
   const resources = new AsyncDisposableStack();
   const dir = resources.use(await openTempDir());
   const docs = dir.file("sample/docs");
   await mkdir(docs, { recursive: true });
-  await writeFile(`${docs}/quickstart.md`, "# Quickstart\n");
+  await writeFile(`${docs}/quickstart.md`, quickstart);
   await mkdir(dir.file("sample/src"));
   await writeFile(dir.file("sample/src/cli.ts"), "export const options = ['--json'];\n");
   const codeHost = resources.use(await createCodeHost({ dataDir: dir.file("code-host"), tokens: [TOKEN] }));
@@ -126,9 +140,12 @@ export async function startServiceWorld(
   return {
     env,
     program,
+    codeHost,
+    /** The repository at the code host. */
+    bare: dir.file("code-host/repositories/acme/docs.git"),
+    settings: { dataDir: dir.file("data") },
     /** The address at which pull requests can be seen. */
     codeHostUrl: codeHost.url,
-    codeHost,
     /** Resolves to the number of pull requests at the code host. */
     pullRequests,
     /** The admin key of the project `docs`. */
@@ -145,6 +162,14 @@ export async function startServiceWorld(
         client.sendMessage(jobId, "And one more", "turn-2"),
       );
       if (!answer.ok) throw new Error(answer.fault.message);
+    },
+    /** Orders an act on the job's pull request. Resolves to false without an answer. */
+    async act(baseUrl: string, jobId: string, act: TurnAct): Promise<boolean> {
+      const answer = await withClient(baseUrl, (client) => client.act(jobId, act, "turn-2"));
+      if (!answer.ok && answer.fault.kind !== "unknown" && answer.fault.kind !== "not-created") {
+        throw new Error(answer.fault.message);
+      }
+      return answer.ok;
     },
     /** Resolves when the job or the process has ended. */
     async ended(baseUrl: string, jobId: string, service: AppProcess): Promise<void> {

@@ -113,6 +113,25 @@ export class Talk {
     });
   }
 
+  /** Has somebody type a command for what an open pull request does, until they are offered that. */
+  async askAgain(userId: string, text: string): Promise<void> {
+    const isOffered = () => this.slack.ephemerals(userId).length > 0;
+    await this.#taken(async () =>
+      isOffered() ? undefined : await this.slack.person(userId).command({ channel: DOCS, text }),
+    );
+    await this.until(isOffered);
+  }
+
+  /** Has somebody press a button of the newest message that only they see. */
+  async pressPrivately(userId: string, actionId: string): Promise<void> {
+    await this.#taken(async () => {
+      const shown = this.slack.ephemerals(userId).at(-1);
+      if (!JSON.stringify(shown?.blocks ?? []).includes(`"action_id":"${actionId}"`)) return undefined;
+      const on = { channel: DOCS, messageTs: shown?.ts ?? "", ephemeral: true, actionId };
+      return this.slack.person(userId).click(on);
+    });
+  }
+
   /** Waits until there are `count` outcomes. Meanwhile it ends turns that a poll has seen. */
   async outcomes(
     count: number,
