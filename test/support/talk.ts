@@ -113,7 +113,9 @@ export class Talk {
     });
   }
 
-  /** Has somebody type a command for what an open pull request does, until they are offered that. */
+  /**
+   * Has somebody type a command for what an open pull request does, until they are offered that.
+   */
   async askAgain(userId: string, text: string): Promise<void> {
     const isOffered = () => this.slack.ephemerals(userId).length > 0;
     await this.#taken(async () =>
