@@ -26,5 +26,7 @@ it("answers three passes of reviews unasked, and leaves the fourth to a person",
   ]);
   const asked = await world.service.ask(`/v2/agent/docs/job/${id}/address`, { body: {} });
   expect(asked.status).toBe(409);
-  expect(await asked.json()).toEqual({ error: "Three rounds were made. A person decides now." });
+  expect(await asked.json()).toEqual({
+    error: "The agent has answered three rounds of reviews and checks. Now a person has to decide.",
+  });
 });
