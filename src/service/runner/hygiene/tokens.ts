@@ -42,8 +42,8 @@ function read(body: string, start: number, isMdx: boolean): Part[] {
 
 /** The parser throws messages with a place and a reason. */
 function unreadable(error: unknown, start: number): Unreadable {
-  const { reason, place } = Object(error) as { reason?: unknown; place?: unknown };
-  const point = Object(place) as { offset?: unknown; start?: { offset?: unknown } };
+  const { reason, place }: { reason?: unknown; place?: unknown } = Object(error);
+  const point: { offset?: unknown; start?: { offset?: unknown } } = Object(place);
   const offset = point.offset ?? point.start?.offset;
   return {
     at: start + (typeof offset === "number" ? offset : 0),

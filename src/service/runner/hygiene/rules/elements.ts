@@ -12,7 +12,7 @@ export const openTag: Rule = (page, before) => {
   if (page.fault !== null) {
     const { at, reason } = page.fault;
     const line = lineTextAt(page, at);
-    if (before?.fault != null) return [{ at, key: before.fault.reason, says: "" }];
+    if (before?.fault != null) return [];
     return [{ at, key: reason, says: `MDX can't read this line: ${shown(line)}. ${sentence(reason)}` }];
   }
   const found: Trace[] = [];

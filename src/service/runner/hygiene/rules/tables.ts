@@ -1,5 +1,5 @@
 import { lineAt } from "../page.ts";
-import { eachLine, type Trace, keyOfText, type Rule, shown } from "../rule.ts";
+import { eachLine, type Trace, keyOfText, lineTextAt, type Rule, shown } from "../rule.ts";
 
 const DELIMITERS = /^(?=.*\|)(?=.*-)[\s|:-]+$/;
 
@@ -22,25 +22,20 @@ export const table: Rule = (page) => {
   let next = 0;
   for (const { from, to } of tables) {
     let columns = 0;
-    let row: { at: number; cells: number } | null = null;
-    const endRow = () => {
-      if (row !== null && row.cells > columns) {
-        const text = page.text.slice(row.at, page.text.indexOf("\n", row.at) + 1 || undefined).trim();
-        const says = `This row has ${row.cells} cells, and its table ${columns} columns: ${shown(text)}.`;
-        found.push({ at: row.at, key: keyOfText(text), says });
-      }
-      row = null;
-    };
+    const rows: { at: number; cells: number }[] = [];
     for (; (page.parts[next]?.from ?? Infinity) < to; next += 1) {
       const part = page.parts[next];
+      const row = rows.at(-1);
       if (part === undefined || part.from < from) continue;
       if (part.type === "tableHeader") columns += 1;
-      else if (part.type === "tableRow") {
-        endRow();
-        row = columns === 0 ? null : { at: part.from, cells: 0 };
-      } else if (part.type === "tableData" && row !== null) (row as { cells: number }).cells += 1;
+      else if (part.type === "tableRow") rows.push({ at: part.from, cells: 0 });
+      else if (part.type === "tableData" && row !== undefined) row.cells += 1;
     }
-    endRow();
+    for (const { at, cells } of rows.filter((row) => row.cells > columns)) {
+      const text = lineTextAt(page, at).trim();
+      const says = `This row has ${cells} cells, and its table ${columns} columns: ${shown(text)}.`;
+      found.push({ at, key: keyOfText(text), says });
+    }
   }
   return found;
 };
