@@ -17,7 +17,6 @@ import { answersOf } from "../../turn/reviews/answers-of.ts";
 import { othersChanges } from "../../turn/reviews/others-changes.ts";
 import { replyTexts } from "../../turn/reviews/reply-texts.ts";
 import { reviewMaterial } from "../../turn/reviews/review-material.ts";
-import { readHygiene } from "../../hygiene/read-hygiene.ts";
 import { addedSwitches } from "../../turn/checks/added-switches.ts";
 import { judgeRuns, lastWords, showRun } from "../../turn/checks/judge-runs.ts";
 
@@ -35,7 +34,6 @@ export const APART_READERS = {
   checkSources,
   addedSwitches,
   judgeRuns,
-  readHygiene,
   lastWords,
   showRun,
   messagesOfOthers,
