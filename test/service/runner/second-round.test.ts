@@ -109,7 +109,7 @@ it.each([
   const second = `if (!told.includes("in part")) fs.rmSync("docs/told.md"); fs.rmSync("docs/new.md"); ${ends}`;
   const agent = agentThat(second);
   const project = world.project(agent, { verify: [NO_TEH] });
-  project.agent.timeLimitMinutes = 0.05;
+  project.agent.timeLimitMinutes = 0.25;
   expect(await world.run(project)).toMatchObject({
     kind: "no-changes",
     summary: null,
@@ -117,7 +117,6 @@ it.each([
   });
   expect(await world.branches()).toEqual(["main"]);
 
-  project.agent.timeLimitMinutes = 0.1;
   const inPart = agent.map((part) =>
     part.replace("} else {", `} else { fs.writeFileSync("docs/good.md", "fine");`),
   );

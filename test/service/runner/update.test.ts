@@ -353,7 +353,7 @@ it("merges into the branch of a fork", { tags: "all" }, async () => {
 
 it.each(["git", "api"] as const)(
   "is pushed once, whichever answer of a server is lost: commits by %s",
-  { tags: "all" },
+  { tags: "all", timeout: 400_000 },
   async (by) => {
     const commits = { signOff: false, signingKeyFile: null, by };
     let lost = 0;
