@@ -122,7 +122,7 @@ async function meanwhile(world: Awaited<ReturnType<typeof openWorld>>, turn: Tur
 
 it.each(TURNS.flatMap((turn) => ACTS.map((what) => [turn, what] as const)))(
   "%s: a person %s before any of its requests, and nothing of theirs is lost",
-  { tags: "all" },
+  { tags: "all", timeout: 900_000 },
   async (turn, what) => {
     let nth = 1;
     for (let isOver = false; !isOver; nth += 1) {
