@@ -90,8 +90,8 @@ export const FINAL = {
     method_deprecated no_permission not_allowed unknown_method
   `),
   /**
-   * agents.sessions.setStatus: this thread has no session. The codes are those of a missing channel
-   * or thread, and of a status that the session doesn't take.
+   * agents.sessions.setStatus: this thread has no session. The channel or thread is missing, or the
+   * session doesn't take the status.
    */
   "set-session": new Set([
     ...NOT_AN_AGENT,

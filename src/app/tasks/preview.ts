@@ -1,3 +1,4 @@
+import { NEWEST_TURNS_MAX } from "../rules/thread/follow-up.ts";
 import { isPosted, outcomeSlot } from "../rules/turn/delivery.ts";
 import { endingOf } from "../rules/turn/outcome.ts";
 import type { TurnPullRequest } from "../rules/turn/turn-pull-request.ts";
@@ -11,9 +12,6 @@ import { type TaskWith, TurnPayload } from "../rules/decisions/payload.ts";
 import { changeTurn, readTurnTask } from "../rules/decisions/turn-writes.ts";
 import { updatePost } from "./post.ts";
 import { postExtras, threadRecordOf } from "./post-for-turn.ts";
-
-/** How many of a thread's newest turns may have the newest result. */
-const NEWEST_TURNS_MAX = 20;
 
 /**
  * Shows in the job's newest result where its pull request can be looked at, by editing, because a

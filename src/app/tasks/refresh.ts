@@ -11,9 +11,9 @@ import { sessionTasks } from "./session.ts";
 
 /**
  * Updates the status message with its turn and the others that it shows, or deletes it if the
- * outcome says all that it said. Idempotent, and nothing
- * waits for it. If only steps are new, it waits until no other update wants to go out in
- * the workspace. It runs after each change of a turn, so the thread's session changes with it.
+ * outcome says all that it said. Idempotent, and nothing waits for it. If only steps are new, it
+ * waits until no other update wants to go out in the workspace. It runs after each change of a
+ * turn, so the thread's session changes with it.
  */
 export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);

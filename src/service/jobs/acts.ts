@@ -7,7 +7,7 @@ import type { Tables } from "./tables.ts";
 /** The most rounds of one pull request: turns that answer its reviews and failed checks. */
 export const MAX_ROUNDS = 3;
 
-/** The prompt of each act. The turn finds out itself what there is to answer or to merge. */
+/** The prompt of each act. The turn itself finds out what to answer or merge. */
 export const ACT_PROMPTS: Readonly<Record<TurnAct, string>> = {
   address:
     "Make the changes that the reviews of the pull request ask for, and fix what its failed checks found.",

@@ -4,9 +4,9 @@ import { projectsBeside, type ServiceProject } from "../config/config.ts";
 import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
 /**
- * The open pull requests of a project's repository that wait for a review, without those of the job
- * `except`. Null unless there are more, together with one further, than its settings want. Nothing
- * is refused for it.
+ * The open pull requests of a project's repository that wait for a review. The job `except` isn't
+ * counted. Null as long as one more would be within the project's `openPullRequests`. Nothing is
+ * refused if there are too many.
  */
 export function waitingReviews(
   { store, projects }: Pick<ServiceTaskDeps, "store" | "projects">,

@@ -207,7 +207,7 @@ export function boundedLine(text: string): string {
   return plainLine(startOf(text, WORDS_READ_CHARS), NAME_MAX_CHARS);
 }
 
-/** A name in one line, or `unnamed` if nothing of it shows. */
+/** A name in one line, or `unnamed` if it has no visible character. */
 export function boundedName(name: string, unnamed: string): string {
   const line = boundedLine(name);
   return /[^\p{C}\p{Z}]/u.test(line) ? line : unnamed;

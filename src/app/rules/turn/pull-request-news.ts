@@ -50,8 +50,8 @@ export const PullRequestNews = z.discriminatedUnion("kind", [
 export type PullRequestNews = z.infer<typeof PullRequestNews>;
 
 /**
- * A turn that nobody asked for, which its thread is told of at its end (untrusted, bounded). It
- * isn't among the {@link PullRequestNews}, because an older version couldn't read them then.
+ * A turn that nobody asked for. Its thread hears about it when it has ended (untrusted, bounded).
+ * It isn't among the {@link PullRequestNews}, because an older version couldn't read them then.
  */
 export const UnaskedNews = storedObject({
   ...common,
@@ -69,7 +69,7 @@ export const UnaskedNews = storedObject({
 });
 export type UnaskedNews = z.infer<typeof UnaskedNews>;
 
-/** What a thread is told of its pull request. */
+/** Everything that a thread hears about its pull request. */
 export type ThreadNews = PullRequestNews | UnaskedNews;
 
 /** Reviews within this time are one post, milliseconds. */

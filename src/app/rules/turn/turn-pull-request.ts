@@ -13,7 +13,7 @@ const StoredPullRequest = storedObject(
   }).shape,
 );
 
-/** A turn's pull request after its link: how it stands, and what the thread is told of it. */
+/** A turn's pull request after its link: how it stands, and what the thread hears about it. */
 export const TurnPullRequest = storedObject({
   /** The address that the turn left. */
   url: z.string(),

@@ -11,8 +11,7 @@ const MAX_LINES = 5;
 const MAX_ANNOTATIONS = 3;
 
 /**
- * Why a check failed, in its own first lines, each said once: those of its text, or else of its
- * annotations.
+ * Why a check failed: the first lines of its text, or else of its annotations. No line is repeated.
  */
 export function toReason({ name, url, title, summary, annotations }: SaidByCheck): FailedCheck {
   const notes = annotations.slice(0, MAX_ANNOTATIONS).map(({ path, line, message }) => {

@@ -1,3 +1,5 @@
+import { listed } from "../../../shared/text/text.ts";
+
 /**
  * Another open pull request that changes some of the same pages. Its texts are bounded and
  * redacted.
@@ -18,30 +20,27 @@ export type Overlap = {
 const ROOM = 300;
 
 /**
- * What is told of other pull requests: a sentence for those that change the same lines, and one for
- * those that only change the same pages. `showPath` is how a path is shown.
+ * Names other pull requests: in one sentence those that change the same lines, and in another those
+ * that only change the same pages. `showPath` is how a path is shown.
  */
 export function overlapSentences(
   overlaps: readonly Overlap[],
   showPath: (path: string) => string = (path) => path,
 ): string[] {
-  const listed = (isSameLines: boolean) =>
+  const told = (isSameLines: boolean) =>
     overlaps
       .filter((overlap) => overlap.isSameLines === isSameLines)
-      .map(({ name, paths, morePaths }) => `${name} (${joined(paths.map(showPath), morePaths)})`);
-  return [sentence("Overlaps", listed(true)), sentence("Also changed in", listed(false))].flat();
+      .map(({ name, paths, morePaths }) => `${name} (${withMore(paths.map(showPath), morePaths)})`);
+  return [sentence("Overlaps", told(true)), sentence("Also changed in", told(false))].flat();
 }
 
 function sentence(says: string, names: readonly string[]): string[] {
   if (names.length === 0) return [];
   let left = ROOM;
   const shown = names.filter((name, at) => (left -= name.length) >= 0 || at === 0);
-  return [`${says} ${joined(shown, names.length - shown.length)}.`];
+  return [`${says} ${withMore(shown, names.length - shown.length)}.`];
 }
 
-/** "a", "a and b", "a, b and 2 more". */
-function joined(names: readonly string[], more: number): string {
-  const all = more === 0 ? [...names] : [...names, `${more} more`];
-  const last = all.pop() ?? "";
-  return all.length === 0 ? last : `${all.join(", ")} and ${last}`;
+function withMore(names: readonly string[], more: number): string {
+  return listed(more === 0 ? names : [...names, `${more} more`]);
 }

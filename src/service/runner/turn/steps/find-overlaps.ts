@@ -24,7 +24,9 @@ export async function findOverlaps(
   const { redact } = context;
   const found: Overlap[] = [];
   if (openPulls.length === 0) return found;
-  const changeOf = (headSha: string) => orSkip(context, () => changeOfPull(context, { jobId, headSha }));
+  const base = await baseTip(context, jobId);
+  if (base === null) return found;
+  const changeOf = (headSha: string) => orSkip(context, () => changeOfPull(context, base, headSha));
   const own = await changeOf(commit);
   for (const pull of own === null ? [] : openPulls) {
     const theirs = new Set((await changeOf(pull.headSha))?.pages.map(({ path }) => path));
@@ -55,14 +57,24 @@ export async function orSkip<T>({ signal, logger }: TurnContext, read: () => Pro
   }
 }
 
-/** What a branch with this commit changes, and since which commit. Null if that isn't known. */
+/** The newest commit of the base branch, or null if it can't be read. */
+export function baseTip(context: TurnContext, jobId: string): Promise<string | null> {
+  const { mirror } = context;
+  return orSkip(context, async () => (await mirror.use(() => mirror.tips(jobId))).base);
+}
+
+/**
+ * What a branch with this commit changes, and since which commit of the base branch. Null if that
+ * isn't known.
+ */
 export function changeOfPull(
   { mirror }: TurnContext,
-  { jobId, headSha }: Pick<RunnerTurn, "jobId"> & Pick<OpenPull, "headSha">,
+  base: string,
+  headSha: string,
 ): Promise<{ from: string; pages: ChangedPage[] } | null> {
   return mirror.use(async (git) => {
     if (!(await mirror.has(headSha))) return null;
-    const from = await mirror.mergeBase((await mirror.tips(jobId)).base, headSha);
+    const from = await mirror.mergeBase(base, headSha);
     return from === null ? null : { from, pages: await pagesBetween(git, from, headSha) };
   });
 }

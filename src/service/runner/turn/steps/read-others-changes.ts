@@ -4,7 +4,7 @@ import { createIsDoc } from "../../workspace/tree/select-changes.ts";
 import type { OthersChange } from "../reviews/others-changes.ts";
 import type { RunnerTurn, TurnContext } from "../../turn-context.ts";
 import type { TurnStart } from "../turn-start.ts";
-import { changeOfPull, nameOf, orSkip } from "./find-overlaps.ts";
+import { baseTip, changeOfPull, nameOf, orSkip } from "./find-overlaps.ts";
 
 /** The most pages that are read, of all pull requests. */
 const PAGES_MAX = 60;
@@ -24,9 +24,11 @@ export async function readOthersChanges(
   context.onProgress("reading open pull requests");
   const isDoc = createIsDoc(project.docs);
   const changes: OthersChange[] = [];
+  const tip = await baseTip(context, jobId);
+  if (tip === null) return "";
   for (const pull of openPulls) {
     const { headSha } = pull;
-    const change = await orSkip(context, () => changeOfPull(context, { jobId, headSha }));
+    const change = await orSkip(context, () => changeOfPull(context, tip, headSha));
     const pages = change?.pages.filter(({ path }) => isDoc(path)) ?? [];
     for (const { path } of pages.slice(0, PAGES_MAX - changes.length)) {
       const at = { from: change?.from ?? "", to: headSha, path };
