@@ -4,9 +4,7 @@ import { nextNews, type TurnPullRequest, withClosed, withTold } from "../rules/t
 import type { Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import type { Decision, Step } from "../rules/records.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
-import { jobKey } from "../rules/project.ts";
 import { offerOf } from "../rules/thread/acting.ts";
-import type { Turn } from "../rules/turn/turn.ts";
 import { newsTasks } from "../rules/decisions/new-tasks.ts";
 import { TurnPayload } from "../rules/decisions/payload.ts";
 import { changeTurn, readTurnTask } from "../rules/decisions/turn-writes.ts";
@@ -41,7 +39,7 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
   const said = await postExtras(deps, turn, slot, await threadRecordOf(deps, turn));
   // Direct messages say once why they are there, in the post that the others are below.
   const movedBecause = turn.delivery.threadTs === null ? said.movedBecause : null;
-  const offer = offerOf(pullRequest, next, await isJobAtWork(deps, turn));
+  const offer = offerOf(pullRequest, next);
   const { url } = pullRequest;
   const message = { kind: "news", turn, news: next, url, offer, ...said, movedBecause } as const;
   // One task tells all news. Each has a day from when it was heard.
@@ -62,11 +60,6 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
     deps.logger.warn({ news: kind, reason: plan.value.reason }, "news of a pull request given up");
     return told()(read);
   };
-}
-
-async function isJobAtWork({ records }: TaskDeps, { request, job }: Turn): Promise<boolean> {
-  const record = job === null ? undefined : await records.get("job", jobKey(request.project, job.id));
-  return record !== undefined && record.openTurnIds.length > 0;
 }
 
 /** Changes the turn's pull request. The task goes on while there is something to tell. */

@@ -50,13 +50,13 @@ function namesIn(news: ThreadNews): string[] {
  */
 export type NewsOffer = "act" | "no-rounds" | "none";
 
-/** Says what a post of news offers. While the pull request's job is at work, there is no button. */
-export function offerOf(pullRequest: TurnPullRequest, news: ThreadNews, isAtWork: boolean): NewsOffer {
+/** Says what a post of news offers. If the agent is at work, what is asked for comes after that. */
+export function offerOf(pullRequest: TurnPullRequest, news: ThreadNews): NewsOffer {
   const of = actNewsOf(news);
   if (of === undefined || pullRequest.takesActs !== true) return "none";
   const reason = whyNot(pullRequest, of);
   if (reason === "no-rounds") return reason;
-  return reason !== null || isAtWork ? "none" : "act";
+  return reason === null ? "act" : "none";
 }
 
 /** Returns why the agent can't do this about a pull request now, or null if it can. */
