@@ -9,7 +9,7 @@ import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { untilTaken } from "../support/taken.ts";
 import { LINK, PR } from "../support/threads.ts";
 import { ANA, BEN, DOCS, environment, startSlackSide } from "../support/world.ts";
-import type { Boundary, OpenKillSubject } from "./kill-at-every-step.ts";
+import { type Boundary, type OpenKillSubject, WORK_STATUS } from "./kill-at-every-step.ts";
 
 /** A long interval, so that few of the steps are polls. */
 const POLL_MS = "500";
@@ -302,7 +302,7 @@ export async function describeKillInConversation(open: OpenKillSubject, every: n
       );
 
       it("only between sending a create, or a message, and saving its answer is the outcome unknown", () => {
-        const beside = ["chat.postMessage", "chat.update", "reactions.add"];
+        const beside = ["chat.postMessage", "chat.update", "reactions.add", ...WORK_STATUS];
         expect(unknown.filter(({ at, what }) => at === "request" && !beside.includes(what))).toEqual([]);
         expect(unknown.length).toBeLessThanOrEqual(scene.offers.level === undefined ? 8 : 0);
       });

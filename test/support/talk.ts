@@ -117,7 +117,7 @@ export class Talk {
    * Has somebody type a command for what an open pull request does, until they are offered that.
    */
   async askAgain(userId: string, text: string): Promise<void> {
-    const isOffered = () => this.slack.ephemerals(userId).length > 0;
+    const isOffered = () => offers(this.slack.ephemerals(userId).at(-1), "add_to_it");
     await this.#taken(async () =>
       isOffered() ? undefined : await this.slack.person(userId).command({ channel: DOCS, text }),
     );
@@ -128,7 +128,7 @@ export class Talk {
   async pressPrivately(userId: string, actionId: string): Promise<void> {
     await this.#taken(async () => {
       const shown = this.slack.ephemerals(userId).at(-1);
-      if (!JSON.stringify(shown?.blocks ?? []).includes(`"action_id":"${actionId}"`)) return undefined;
+      if (!offers(shown, actionId)) return undefined;
       const on = { channel: DOCS, messageTs: shown?.ts ?? "", ephemeral: true, actionId };
       return this.slack.person(userId).click(on);
     });
@@ -169,10 +169,12 @@ export class Talk {
   }
 
   #withElement(actionId: string): SlackMessage | undefined {
-    return this.slack
-      .messages(DOCS)
-      .findLast(({ blocks }) => JSON.stringify(blocks ?? []).includes(`"action_id":"${actionId}"`));
+    return this.slack.messages(DOCS).findLast((message) => offers(message, actionId));
   }
+}
+
+function offers(message: Pick<SlackMessage, "blocks"> | undefined, actionId: string): boolean {
+  return JSON.stringify(message?.blocks ?? []).includes(`"action_id":"${actionId}"`);
 }
 
 function optionLabeled({ blocks = [] }: SlackMessage, label: string): string | undefined {
