@@ -17,7 +17,8 @@ async function linked(world: World, stands: Partial<Sent<typeof FollowedPullRequ
   const { service } = world;
   service.finish(jobOf(world), { status: "completed", prLink: PR });
   service.follow(jobOf(world), stands);
-  await world.pass(days * DAY_MS);
+  await world.passWithoutApp(days * DAY_MS);
+  await world.pass(MINUTE_MS);
 }
 
 /** Asks in a channel, and ends with an open pull request. */

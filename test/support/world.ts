@@ -317,6 +317,14 @@ export class World implements AsyncDisposable {
     await this.#idle();
   }
 
+  /** Lets `ms` pass without the app, which is started again. Days in which it polls take long. */
+  async passWithoutApp(ms: number): Promise<void> {
+    await this.stopApp();
+    this.clock.advance(ms);
+    await this.startApp();
+    await this.settle();
+  }
+
   /**
    * Lets time pass, task by task, until `probe` gives something. Fails after `withinMs` of the
    * app's time.
