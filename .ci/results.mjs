@@ -1,6 +1,6 @@
-// Reads vitest's JSON reports in test-results. The last arguments name the runs: test, all, kill
-// and bare are in the reports test.json, all.json, kill.json and bare.json. What failed in them ran
-// once more by itself: see again.json and, for bare, again-bare.json.
+// Reads vitest's JSON reports in test-results. The last arguments name the runs: test is in the
+// report test.json, a quarter of all, kill or bare in all-1.json, kill-1.json or bare-1.json. What
+// failed in them ran once more by itself: see again.json and, for bare, again-bare.json.
 //   node .ci/results.mjs failed again test all    writes the files with a failed test in one of
 //                                                 these runs, one per line
 //   node .ci/results.mjs result test all          writes the result, which ends with the line
@@ -14,7 +14,7 @@ import { relative } from "node:path";
 /** The most flaky tests of a result that passes. */
 const FLAKY_AT_MOST = 3;
 
-/** Each run, with the report of the run that repeats its failed files in the same way. */
+/** Each suite, with the report of the run that repeats its failed files in the same way. */
 const AGAIN = { test: "again", all: "again", kill: "again", bare: "again-bare" };
 
 const [command, ...args] = process.argv.slice(2);
@@ -93,8 +93,9 @@ function pathOf(run) {
 
 function readRuns(names) {
   return names.map((name) => {
-    if (!Object.hasOwn(AGAIN, name)) throw new Error(`results.mjs knows no run ${name}`);
-    return { ...read(name), again: AGAIN[name] };
+    const suite = name.replace(/-[1-4]$/, "");
+    if (!Object.hasOwn(AGAIN, suite)) throw new Error(`results.mjs knows no run ${name}`);
+    return { ...read(name), again: AGAIN[suite] };
   });
 }
 

@@ -77,13 +77,12 @@ it("names the files to run once more, each once, with or without the tools as th
   const reports: Record<string, Files> = {
     test: { "a.test.ts": { one: "failed", two: "failed" }, "b.test.ts": { one: "passed" } },
     kill: { "a.test.ts": { one: "failed" } },
-    bare: { "c.test.ts": { one: "failed" } },
+    "bare-2": { "c.test.ts": { one: "failed" } },
   };
+  const runs = ["test", "kill", "bare-2"];
 
-  expect((await results(reports, ["failed", "again", "test", "kill", "bare"])).lines).toEqual(["a.test.ts"]);
-  expect((await results(reports, ["failed", "again-bare", "test", "kill", "bare"])).lines).toEqual([
-    "c.test.ts",
-  ]);
+  expect((await results(reports, ["failed", "again", ...runs])).lines).toEqual(["a.test.ts"]);
+  expect((await results(reports, ["failed", "again-bare", ...runs])).lines).toEqual(["c.test.ts"]);
 });
 
 function outcomes(names: string[], outcome: "passed" | "failed"): Files[string] {

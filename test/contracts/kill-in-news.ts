@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { startJobServiceSide } from "../../world/job-service/side.ts";
 import { onRequests } from "../support/request-boundaries.ts";
+import { sampled } from "../support/sampled.ts";
 import { untilTaken } from "../support/taken.ts";
 import { LINK, PR } from "../support/threads.ts";
 import { ANA, DOCS, environment, startSlackSide } from "../support/world.ts";
@@ -61,13 +62,10 @@ async function runWithDeath(
 }
 
 /**
- * Tests the news of a pull request in a thread. The app is killed at each step from the job's end
- * on that `chosen` takes.
+ * Tests the news of a pull request in a thread. The app is killed at each {@link sampled} step from
+ * the job's end on.
  */
-export async function describeKillInNews(
-  open: OpenKillSubject,
-  chosen: (steps: Boundary[]) => Boundary[] = (steps) => steps,
-): Promise<void> {
+export async function describeKillInNews(open: OpenKillSubject): Promise<void> {
   const steps: Boundary[] = [];
   const undisturbed = await runWithDeath(open, null, (step) => steps.push(step));
   // The second poll shows the end, and all the news.
@@ -82,7 +80,7 @@ export async function describeKillInNews(
     );
   });
 
-  it.concurrent.each(chosen(steps.slice(end)))(
+  it.concurrent.each(sampled(steps.slice(end)))(
     "killed $phase $at $number ($what), the thread reads the same",
     { timeout: 120_000 },
     async (boundary) => {

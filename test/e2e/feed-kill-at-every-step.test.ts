@@ -1,5 +1,6 @@
 import { describeKillAtEveryStep } from "../contracts/kill-at-every-step.ts";
 import { openSqliteKill } from "../support/kill-subjects.ts";
+import { sampled } from "../support/sampled.ts";
 import { TELLS_CHANGES } from "../support/service-kinds.ts";
 
-await describeKillAtEveryStep(openSqliteKill, undefined, TELLS_CHANGES);
+await describeKillAtEveryStep(openSqliteKill, sampled, TELLS_CHANGES);
