@@ -126,6 +126,8 @@ const BOUNDED: Record<string, string> = {
   "src/service/runner/answers-file.ts": "reads at most 256 KiB and looks at none of it",
   "src/service/runner/turn/steps/address-reviews.ts":
     "200 threads of 20 comments, in which fixed words are searched for",
+  "src/service/runner/turn/steps/say-answers.ts":
+    "200 threads of 20 comments, in which fixed words are searched for",
   "src/service/runner/turn/steps/note-answers.ts":
     "20 answers of 500 characters; a patch that is only copied",
   "src/service/runner/turn/reviews/answers-note.ts": "our own notes, of bounded texts",

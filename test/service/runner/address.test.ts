@@ -24,6 +24,8 @@ function answering(
   `);
 }
 
+type Reviewed = Awaited<ReturnType<typeof openReviewedWorld>>;
+
 /** A world with a pull request, and people who review it. */
 async function openReviewedWorld() {
   const world = await openRunnerWorld(LOGIC_ONLY);
@@ -160,7 +162,7 @@ it("ends without a run of the agent if nothing that counts is there", async () =
   await world.asPerson("PATCH", String(world.number), { state: "closed" });
   expect(await world.address(["false"])).toMatchObject({
     kind: "no-changes",
-    reason: "The pull request isn't open anymore, so nothing was changed.",
+    reason: "#1 was closed without merging.",
   });
 });
 
@@ -226,9 +228,60 @@ it("keeps hostile comments in their quotes, bounded, and without secrets", async
   expect(JSON.stringify([result, world.progress, world.logger.lines])).not.toContain(world.token);
 });
 
+const MERGED = "#1 was merged, so its reviews weren't answered.";
+const CLOSED = "#1 was closed without merging, so its reviews weren't answered.";
+const merge = (world: Reviewed) => world.asPerson("PUT", "1/merge", { merge_method: "squash" });
+const close = (world: Reviewed) => world.asPerson("PATCH", "1", { state: "closed" });
+const CHANGED = [{ comment: 1, changed: true, words: "Says start." }];
+
+it.each<[what: string, after: string, act: typeof merge, pull: number, note: string, hasGraphql: boolean]>([
+  ["merged while the agent works", "looking at what changed", merge, 2, MERGED, true],
+  ["merged once the work is in it", "answering the reviews", merge, 1, MERGED, true],
+  ["merged, without GraphQL", "answering the reviews", merge, 1, MERGED, false],
+  ["closed once the work is in it", "answering the reviews", close, 1, CLOSED, true],
+])("says nothing more on a pull request that is %s", async (_, after, act, pull, note, hasGraphql) => {
+  await using world = await openReviewedWorld();
+  world.codeHost.rules.hasGraphql = hasGraphql;
+  await world.review("mira", [{ line: 5, body: "Say start." }]);
+  expect(await world.address(answering(CHANGED), meanwhile(world, after, act))).toMatchObject({
+    kind: "pull-request",
+    pullRequest: { number: pull },
+    notes: [note],
+  });
+  // What was done is where it can be merged, or in what was merged.
+  expect(await world.show(PAGE)).toContain("Start it.");
+  expect(await world.threads()).toEqual([["Say start."]]);
+  expect(world.pulls().flatMap(({ reviewers }) => reviewers)).toEqual([]);
+});
+
+it("says that it answered nothing if the pull request is merged and nothing is changed", async () => {
+  await using world = await openReviewedWorld();
+  await world.review("mira", [{ line: 5, body: "Say start." }]);
+  const answers = [{ comment: 1, changed: false, words: "Run is right." }];
+  const command = answering(answers, null);
+  expect(await world.address(command, meanwhile(world, "looking at what changed", merge))).toMatchObject({
+    kind: "no-changes",
+    notes: [MERGED],
+  });
+  expect(await world.threads()).toEqual([["Say start."]]);
+});
+
+/** Has a person act before the turn's first request after it shows this line. */
+function meanwhile(world: Reviewed, after: string, act: (world: Reviewed) => Promise<void>) {
+  return {
+    onLine(line: string) {
+      if (line !== after) return;
+      world.api.before = async () => {
+        world.api.before = undefined;
+        await act(world);
+      };
+    },
+  };
+}
+
 /** Aborts the turn at its nth request of the API after the agent's run, before or after its effect. */
 async function dieAt(
-  world: Awaited<ReturnType<typeof openReviewedWorld>>,
+  world: Reviewed,
   command: string[],
   { nth, when }: { nth: number; when: "before" | "after" },
 ): Promise<boolean> {

@@ -41,7 +41,13 @@ const Thread = z.object({
 });
 const Opinion = z.object({ id: Id, state: z.string(), author: Account, body: z.string().nullish() });
 const Asked = z.object({ requestedReviewer: z.object({ login: z.string() }) });
+/** REST writes states in lower case, GraphQL in upper case, and REST tells a merge by its time. */
+const State = z
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(["open", "closed", "merged"]));
 const Shown = z.object({
+  state: State,
   author: Account,
   headRefOid: z.string(),
   baseRefName: z.string(),
@@ -56,7 +62,7 @@ const Answer = z.object({ repository: z.object({ pullRequest: Shown }) });
 
 const QUERY = `query ($owner: String!, $repo: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $repo) { pullRequest(number: $number) {
-    author { __typename login } headRefOid baseRefName
+    state author { __typename login } headRefOid baseRefName
     opinions: latestOpinionatedReviews(first: 100) {
       nodes { id: fullDatabaseId state body author { __typename login } }
     }
@@ -83,6 +89,8 @@ const RestComment = z.object({
 });
 const RestReview = z.object({ id: Id, state: z.string(), user: Account, body: z.string().nullish() });
 const RestPull = z.object({
+  state: State,
+  merged_at: z.string().nullish(),
   user: Account,
   head: z.object({ sha: z.string() }),
   base: z.object({ ref: z.string() }),
@@ -108,6 +116,7 @@ export type HostedThread = {
 
 /** What people say about a pull request (untrusted). */
 export type HostedReviews = {
+  state: z.infer<typeof State>;
   /** Who opened it. */
   opener: string;
   headSha: string;
@@ -207,6 +216,7 @@ async function readByGraphql(
     after = endCursor;
   }
   return {
+    state: shown.state,
     opener: shown.author.login,
     headSha: shown.headRefOid,
     baseRef: shown.baseRefName,
@@ -239,6 +249,7 @@ async function readByRest(api: GitHubApi, number: number, signal: AbortSignal): 
       .map((review) => [review.user.login, { ...review, author: review.user }]),
   );
   return {
+    state: pull.merged_at ? "merged" : pull.state,
     opener: pull.user.login,
     headSha: pull.head.sha,
     baseRef: pull.base.ref,

@@ -87,6 +87,18 @@ export function branchPulls(
   };
 }
 
+/** How a pull request that isn't open anymore has ended, for people. */
+export function howEnded({ number, state }: Pick<HostedPullRequest, "number" | "state">): string {
+  return `#${number} was ${state === "merged" ? "merged" : "closed without merging"}`;
+}
+
+/** Why none of a job's pull requests takes anything, for people. */
+export function whyNotOpen({ own: [newest] }: Pick<BranchPulls, "own">): string {
+  return newest === undefined || newest.state === "open"
+    ? "There is no open pull request."
+    : `${howEnded(newest)}.`;
+}
+
 /** The latest moment that a code host's time may mean. GitHub writes whole seconds. */
 function latestOf(at: number | null): number | null {
   return at !== null && at % 1000 === 0 ? at + 999 : at;

@@ -1,22 +1,20 @@
 import { counted } from "../../../../shared/text/text.ts";
 import { TurnFailedError } from "../../../base/run-error.ts";
-import { RefusedByCodeHostError } from "../../../pulls/code-host/github-fault.ts";
 import type {
   HostedReviews,
   HostedThread,
   ReviewHost,
   SaidByAccount,
 } from "../../../pulls/code-host/github-reviews.ts";
+import { whyNotOpen } from "../../publish/branch-pulls.ts";
 import { turnKeyOf } from "../../publish/earlier-push.ts";
-import { readTurnNote } from "../../publish/turn-note.ts";
 import type { RunnerTurn, Success, TurnContext, TurnMaterial } from "../../turn-context.ts";
 import type { TurnStart } from "../turn-start.ts";
 import { type AnswersNote, notedSuccess, readAnswersNote } from "../reviews/answers-note.ts";
 import { answersTo, type AskedReview, type ReadAnswers } from "./note-answers.ts";
 import { publishWork } from "./publish-work.ts";
+import { isReply, sayAnswers } from "./say-answers.ts";
 
-/** The beginning of our replies' last line. In a mail, people quote it. */
-const REPLY = "<!-- docs-agent:reply";
 /** The most people of whom the code host is asked if they may write to the repository. */
 const MAX_PEOPLE = 30;
 const WHO_COUNTS = "Only comments by people who can write to the repository count.";
@@ -46,7 +44,7 @@ export async function addressReviews(
     return before === null ? result : await answered(turn, context, reviewHost, before, result);
   }
   const { open } = start.pulls;
-  if (open === null) return nothing("The pull request isn't open anymore, so nothing was changed.");
+  if (open === null) return nothing(whyNotOpen(start.pulls));
   const asked = await readReview(context, reviewHost, open.number);
   if (asked.material === null) {
     return nothing(
@@ -112,7 +110,7 @@ function countingThreads(
   writers: ReadonlySet<string>,
 ): { threads: HostedThread[]; leftOut: number } {
   const isOurs = ({ login, isBot, words }: SaidByAccount) =>
-    isReply(words, REPLY) && (isBot || login === opener || writers.has(login));
+    isReply(words) && (isBot || login === opener || writers.has(login));
   const isPersons = ({ login, isBot }: SaidByAccount) => !isBot && login !== opener;
   let leftOut = 0;
   const counting = threads.flatMap((thread): HostedThread[] => {
@@ -126,11 +124,7 @@ function countingThreads(
   return { threads: counting, leftOut };
 }
 
-function isReply(words: string, mark: string): boolean {
-  return words.trimEnd().split("\n").at(-1)?.startsWith(mark) === true;
-}
-
-/** Answers each comment once, and asks for reviews once more. What is refused becomes a note. */
+/** The turn's result, once its answers are said. */
 async function answered(
   turn: RunnerTurn,
   context: TurnContext,
@@ -138,47 +132,7 @@ async function answered(
   note: AnswersNote,
   result: Success,
 ): Promise<Success> {
-  const { jobId, number } = turn;
   if (result.kind !== "pull-request" && note.commit !== null) return result;
-  const { pull, replies, askAgain, notes } = note;
-  const { apart, folders, signal } = context;
-  const told: string[] = [];
-  try {
-    context.onProgress("answering the reviews");
-    const now = await host.read(pull, signal);
-    const pushed = note.commit === null ? null : await readTurnNote(folders.notes, jobId);
-    const mark = `${REPLY} ${jobId}-${number} -->`;
-    const commit = pushed?.commit ?? note.commit;
-    const bodies = await apart.read("replyTexts", { answers: replies, commit, mark });
-    let refused = 0;
-    for (const [at, { comment }] of replies.entries()) {
-      const thread = now.threads.find(({ id }) => id === comment);
-      // Somebody has resolved or removed it, or an earlier attempt has answered.
-      if (thread === undefined || thread.comments.some(({ words }) => isReply(words, mark))) continue;
-      const isTaken = await unlessRefused(host.reply(pull, comment, bodies[at] ?? "", signal));
-      if (isTaken) context.report({ isRound: true });
-      else refused += 1;
-    }
-    if (refused > 0) told.push(`The code host refused ${counted(refused, "reply", "replies")} to comments.`);
-    for (const { login, review } of askAgain) {
-      const isStill = now.opinions.some((opinion) => opinion.login === login && opinion.id === review);
-      if (!isStill || now.requested.includes(login)) continue;
-      if (await unlessRefused(host.askAgain(pull, login, signal))) continue;
-      told.push(`The code host refused to ask ${login} for another review.`);
-    }
-  } catch (error) {
-    if (!(error instanceof RefusedByCodeHostError)) throw error;
-    told.push(`The comments weren't answered. ${error.message}`);
-  }
-  return { ...result, notes: [...(result.notes ?? []), ...notes, ...told] };
-}
-
-async function unlessRefused(done: Promise<void>): Promise<boolean> {
-  try {
-    await done;
-    return true;
-  } catch (error) {
-    if (error instanceof RefusedByCodeHostError) return false;
-    throw error;
-  }
+  const told = await sayAnswers(turn, context, host, note);
+  return { ...result, notes: [...(result.notes ?? []), ...note.notes, ...told] };
 }

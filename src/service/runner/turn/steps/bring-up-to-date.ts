@@ -1,6 +1,6 @@
 import { TurnFailedError } from "../../../base/run-error.ts";
 import { jobBranch } from "../../../config/branches.ts";
-import { type BranchPulls, findPulls } from "../../publish/branch-pulls.ts";
+import { findPulls, whyNotOpen } from "../../publish/branch-pulls.ts";
 import { mergeMessageOf } from "../../publish/merge-message.ts";
 import { readTurnNote, type TurnWork } from "../../publish/turn-note.ts";
 import { commitTree } from "../../workspace/git/commit-tree.ts";
@@ -57,12 +57,6 @@ export async function bringUpToDate(
 /** The result of a turn that has nothing to push. `reason` is for people. */
 function unchanged(reason: string): Success {
   return { kind: "no-changes", summary: null, reason, leftOut: [] };
-}
-
-function whyNotOpen({ own: [newest] }: Pick<BranchPulls, "own">): string {
-  if (newest?.state === "merged") return `#${newest.number} was merged.`;
-  if (newest?.state === "closed") return `#${newest.number} was closed without merging.`;
-  return "There is no open pull request.";
 }
 
 async function published(

@@ -1,7 +1,7 @@
 import { mayAsk } from "../../../config/agent-presets.ts";
 import { TransientRunError, TurnFailedError } from "../../../base/run-error.ts";
 import type { HostedPullRequest } from "../../../pulls/code-host/github-code-host.ts";
-import { findPulls } from "../../publish/branch-pulls.ts";
+import { findPulls, howEnded } from "../../publish/branch-pulls.ts";
 import { RefConflictError } from "../../workspace/git/git-fault.ts";
 import { reapply } from "../../workspace/git/reapply.ts";
 import { isNothingLeft } from "../../publish/whole-change.ts";
@@ -53,7 +53,7 @@ export async function lookAgain<Work extends Committed>(
       const change = await readChange(turn, context, work.commit, pulls.mergedHead);
       if (isNothingLeft(change)) return { ...ready, start: { ...before, pulls, job } };
       if (!(await mayOpenAnother(turn, context, closedSince))) {
-        return { kind: "unwanted", reason: `Nothing was published, because ${closed(closedSince)}.` };
+        return { kind: "unwanted", reason: `Nothing was published, because ${howEnded(closedSince)}.` };
       }
       // People may have done more until there was an answer.
       continue;
@@ -94,10 +94,10 @@ async function mayOpenAnother(
   { ask, onProgress }: TurnContext,
   pull: HostedPullRequest,
 ): Promise<boolean> {
-  const nothing = `${closed(pull)}, so nothing was published. To get a new pull request, ask again.`;
+  const nothing = `${howEnded(pull)}, so nothing was published. To get a new pull request, ask again.`;
   if (!mayAsk(turn.project.agent)) throw new TurnFailedError(nothing);
   onProgress("waiting for an answer: may another pull request be opened");
-  const text = `${closed(pull)}. Open a new pull request with this change?`;
+  const text = `${howEnded(pull)}. Open a new pull request with this change?`;
   const answer = await ask({ text, choices: CHOICES, allowsText: false });
   if (answer === null) throw new TurnFailedError(nothing);
   return "choice" in answer && answer.choice === OPEN;
@@ -108,10 +108,6 @@ const CHOICES = [
   { id: OPEN, label: "Open a new one" },
   { id: "stop", label: "Stop" },
 ];
-
-function closed({ number }: Pick<HostedPullRequest, "number">): string {
-  return `#${number} was closed without merging`;
-}
 
 /** Why a change that somebody else made as well needs no pull request. */
 export function alreadyIn({ project }: RunnerTurn): string {
