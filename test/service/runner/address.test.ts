@@ -52,7 +52,7 @@ async function openReviewedWorld() {
     /** Gives a review with a comment on each of these lines. */
     async review(
       login: string,
-      comments: { line: number; body: string }[],
+      comments: { line: number; side?: "LEFT"; body: string }[],
       { event = "REQUEST_CHANGES", body = "" }: { event?: "REQUEST_CHANGES" | "COMMENT"; body?: string } = {},
     ) {
       const on = comments.map((comment) => ({ path: PAGE, ...comment }));
@@ -112,18 +112,37 @@ it("makes the changes, answers each comment once, and asks for a review again", 
   expect(await world.commits()).toBe(2);
 });
 
-it("says what the change itself shows where the agent says nothing readable", async () => {
+it.each([true, false])(
+  "claims nothing that an agent without answers didn't say, with GraphQL: %s",
+  async (hasGraphql) => {
+    await using world = await openReviewedWorld();
+    world.codeHost.rules.hasGraphql = hasGraphql;
+    await world.review("mira", [
+      { line: 3, body: "Who installs it?" },
+      { line: 5, body: "Say start." },
+      { line: 3, side: "LEFT", body: "Why not as before?" },
+    ]);
+    await world.address(answering("?"));
+    const sha = (await world.inBare("rev-parse", "docs-agent/job1")).slice(0, 7);
+    const replies = (await world.threads()).map(([, reply]) => reply?.split("\n")[0]);
+    const silent = "The agent didn't answer this comment.";
+    expect(replies).toEqual([silent, `The lines here changed in ${sha}.`, silent]);
+    expect(world.brief()).toContain(`Comment 3, about "${PAGE}", none of the lines that are there now:`);
+  },
+);
+
+it.each([
+  ["nothing", null],
+  ["another line", "# Quickstart\n\nInstall it now.\n\nRun it.\n"],
+])("doesn't say that a line changed where %s did", async (_, page) => {
   await using world = await openReviewedWorld();
   await world.review("mira", [
-    { line: 1, body: "Another title?" },
     { line: 5, body: "Say start." },
+    { line: 1, body: "Another title?" },
   ]);
-  const page = "# Quickstart\n\nInstall it.\n\n\n\n\n\n\nStart it.\n";
-  await world.commitTo("docs-agent/job1", { [PAGE]: page.replace("Start", "Run") }, "Room");
-  await world.address(answering("?", page));
-  const sha = (await world.inBare("rev-parse", "docs-agent/job1")).slice(0, 7);
+  await world.address(answering([{ comment: 1, changed: page === null, words: "" }], page));
   const replies = (await world.threads()).map(([, reply]) => reply?.split("\n")[0]);
-  expect(replies).toEqual(["Not changed: The agent didn't say why.", `Changed in ${sha}.`]);
+  expect(replies).toEqual(["Not changed.", "The agent didn't answer this comment."]);
 });
 
 it("passes on only comments of people who may write, none of a bot's, and asks none of them again", async () => {

@@ -31,11 +31,14 @@ const Account = z
 const Id = z.union([z.int(), z.string().regex(/^\d{1,16}$/)]).transform(Number);
 const Said = z.object({ author: Account, body: z.string().nullish() });
 const Line = z.int().positive().nullish();
+/** A line on the left is one that the pull request removes or changes, by its number before that. */
+const Side = z.string().nullish();
 
 const Thread = z.object({
   isResolved: z.boolean(),
   path: z.string(),
   line: Line,
+  diffSide: Side,
   first: listOf(z.object({ id: Id, diffHunk: z.string().nullish() }), 1),
   comments: listOf(Said),
 });
@@ -69,7 +72,7 @@ const QUERY = `query ($owner: String!, $repo: String!, $number: Int!, $after: St
     requested: reviewRequests(first: 100) { nodes { requestedReviewer { ... on User { login } } } }
     reviewThreads(first: ${THREADS_PAGE}, after: $after) {
       nodes {
-        isResolved path line
+        isResolved path line diffSide
         first: comments(first: 1) { nodes { id: fullDatabaseId diffHunk } }
         comments(last: ${COMMENTS_OF_THREAD}) { nodes { author { __typename login } body } }
       }
@@ -83,6 +86,7 @@ const RestComment = z.object({
   in_reply_to_id: Id.nullish(),
   path: z.string(),
   line: Line,
+  side: Side,
   diff_hunk: z.string().nullish(),
   user: Account,
   body: z.string().nullish(),
@@ -220,10 +224,18 @@ async function readByGraphql(
     opener: shown.author.login,
     headSha: shown.headRefOid,
     baseRef: shown.baseRefName,
-    threads: threads.flatMap(({ isResolved, path, line = null, first: [first], comments }) =>
+    threads: threads.flatMap(({ isResolved, path, first: [first], comments, ...at }) =>
       first === undefined || isResolved
         ? []
-        : [{ id: first.id, path, line, hunk: first.diffHunk ?? "", comments: comments.map(toSaid) }],
+        : [
+            {
+              id: first.id,
+              path,
+              line: lineNow(at.line, at.diffSide),
+              hunk: first.diffHunk ?? "",
+              comments: comments.map(toSaid),
+            },
+          ],
     ),
     opinions: askingForChanges(shown.opinions),
     requested: shown.requested.map(({ requestedReviewer }) => requestedReviewer.login),
@@ -258,7 +270,7 @@ async function readByRest(api: GitHubApi, number: number, signal: AbortSignal): 
       .map((first) => ({
         id: first.id,
         path: first.path,
-        line: first.line ?? null,
+        line: lineNow(first.line, first.side),
         hunk: first.diff_hunk ?? "",
         comments: comments
           .filter((each) => each === first || each.in_reply_to_id === first.id)
@@ -267,6 +279,10 @@ async function readByRest(api: GitHubApi, number: number, signal: AbortSignal): 
     opinions: askingForChanges([...newest.values()]),
     requested: pull.requested_reviewers.map(({ login }) => login),
   };
+}
+
+function lineNow(line: z.infer<typeof Line>, side: z.infer<typeof Side>): number | null {
+  return side === "LEFT" ? null : (line ?? null);
 }
 
 function toSaid({ author, body }: z.infer<typeof Said>): SaidByAccount {

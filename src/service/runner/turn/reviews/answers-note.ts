@@ -14,7 +14,14 @@ const AnswersNote = z.object({
   pull: z.int(),
   /** The commit that was about to be pushed. Null if nothing was changed. */
   commit: z.string().nullable(),
-  replies: z.array(z.object({ comment: z.int(), isChanged: z.boolean(), words: z.string().nullable() })),
+  replies: z.array(
+    z.object({
+      comment: z.int(),
+      isSaid: z.boolean().default(true),
+      isChanged: z.boolean(),
+      words: z.string().nullable(),
+    }),
+  ),
   /** Whom to ask for a review once more, and the review in which they asked for changes. */
   askAgain: z.array(z.object({ login: z.string(), review: z.int() })),
   /** Other things that people should know, one sentence each. */

@@ -6,8 +6,6 @@ import type { Redact } from "../../../base/redaction.ts";
 /** The most characters of what an agent says about a comment. */
 const MAX_WORDS_CHARS = 500;
 const MAX_ANSWERS = 100;
-/** A line so close to a changed one was meant, too. */
-const CLOSE_LINES = 3;
 /** Comments are about lines as they were before. */
 const HUNK = /^@@ -(?<start>\d+)(?:,(?<count>\d+))? \+/gm;
 
@@ -17,8 +15,11 @@ const Answer = z.object({
   words: z.string(),
 });
 
-/** A comment's answer. `words` are the agent's, or null if it said nothing readable. */
-export type CommentAnswer = { isChanged: boolean; words: string | null };
+/**
+ * A comment's answer. If `isSaid`, the agent says whether it changed something for it, and perhaps
+ * more in its `words`. Otherwise only the change itself tells whether the comment's line changed.
+ */
+export type CommentAnswer = { isSaid: boolean; isChanged: boolean; words: string | null };
 
 export type AnswersInput = {
   /** The file that the agent wrote, or null. */
@@ -29,7 +30,7 @@ export type AnswersInput = {
   comments: readonly { line: number | null; patch: Uint8Array | null }[];
 };
 
-/** Answers each comment: as the agent says, or else as the change itself shows. */
+/** Answers each comment: as the agent says, or else with what is certain of its line. */
 export function answersOf({ content, hasCommit, comments }: AnswersInput, redact: Redact): CommentAnswer[] {
   const text =
     content === null
@@ -44,22 +45,30 @@ export function answersOf({ content, hasCommit, comments }: AnswersInput, redact
       .flatMap((entry) => Answer.safeParse(entry).data ?? [])
       .map(({ comment, changed, words }) => [
         comment,
-        { isChanged: changed && hasCommit, words: redactedLine(redact, words, MAX_WORDS_CHARS) || null },
+        {
+          isSaid: true,
+          isChanged: changed && hasCommit,
+          // It says what it changed, and there is nothing.
+          words: ((hasCommit || !changed) && redactedLine(redact, words, MAX_WORDS_CHARS)) || null,
+        },
       ]),
   );
   return comments.map(
     ({ line, patch }, at) =>
-      said.get(at + 1) ?? { isChanged: patch !== null && touches(patch, line), words: null },
+      said.get(at + 1) ?? {
+        isSaid: false,
+        isChanged: patch !== null && changesLine(patch, line),
+        words: null,
+      },
   );
 }
 
-/** True if a patch changes something close to this line, or anything if there is none. */
-function touches(patch: Uint8Array, line: number | null): boolean {
-  if (line === null) return patch.length > 0;
+/** True if a patch changes or removes this very line. */
+function changesLine(patch: Uint8Array, line: number | null): boolean {
+  if (line === null) return false;
   for (const { groups = {} } of Buffer.from(patch).toString("utf8").matchAll(HUNK)) {
     const start = Number(groups["start"]);
-    const end = start + Math.max(1, Number(groups["count"] ?? 1));
-    if (line >= start - CLOSE_LINES && line < end + CLOSE_LINES) return true;
+    if (line >= start && line < start + Number(groups["count"] ?? 1)) return true;
   }
   return false;
 }

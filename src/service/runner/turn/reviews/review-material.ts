@@ -62,7 +62,7 @@ function threadText(
   redact: Redact,
 ): string {
   const where = oneLine(redact(path.slice(0, MAX_WORDS_CHARS)), MAX_PATH_CHARS);
-  const place = line === null ? "a line that has changed since" : `line ${line}`;
+  const place = line === null ? "none of the lines that are there now" : `line ${line}`;
   const around = redactedText(redact, hunk, MAX_WORDS_CHARS).split("\n").slice(-MAX_HUNK_LINES).join("\n");
   const texts = [
     `Comment ${number}, about ${JSON.stringify(where)}, ${place}:`,

@@ -59,7 +59,7 @@ export function answersTo(turn: RunnerTurn, context: TurnContext, review: AskedR
   };
 }
 
-/** Reads each comment's answer: as the agent says, or as its change shows. */
+/** Reads each comment's answer: as the agent says, or else what its change shows. */
 async function readAnswers(
   { mirror, apart }: TurnContext,
   { threads }: AskedReview,
@@ -90,11 +90,11 @@ async function noteAnswers(
   },
 ): Promise<void> {
   const { answers, withheld, commit, result } = done;
-  const replies = answers.flatMap(({ isChanged, words }, at) => {
+  const replies = answers.flatMap(({ words, ...answer }, at) => {
     const comment = threads[at]?.id;
     return comment === undefined
       ? []
-      : [{ comment, isChanged, words: withoutOthers(words, withheld) || null }];
+      : [{ comment, ...answer, words: withoutOthers(words, withheld) || null }];
   });
   const turnKey = turnKeyOf(turn);
   const note = { version: 1 as const, turnKey, pull, commit, replies, askAgain, notes, result };
