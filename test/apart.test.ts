@@ -61,6 +61,7 @@ const APART = [
  * the list above, unless its input is so small that nothing written there takes a second.
  */
 const BOUNDED: Record<string, string> = {
+  "src/service/pulls/code-host/account.ts": "a login, of which the end is looked at",
   "src/service/pulls/code-host/bounded-fetch.ts":
     "20 MiB, of which values, levels and digits are counted before anything is parsed",
   "src/service/pulls/code-host/bounded-list.ts": "100,000 values, of which it checks the first 1000",

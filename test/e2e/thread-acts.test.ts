@@ -138,6 +138,16 @@ it("says why a review asks for changes, and what a check says, with its link", a
   );
 });
 
+it("offers nothing about a review that a bot alone wrote", async () => {
+  const bots = { ...review("1", "Use serial commas.", "lint"), isBot: true };
+  const { world, jobId, asked, post } = await reviewed({}, { reviews: [bots] });
+  await using _ = world;
+  expect(world.slack.visibleText(post)).toContain("lint asks for changes");
+  expect(buttonsIn(post)).toEqual([]);
+  await stands(world, jobId, { ...asked, reviews: [bots, review("2", "The FAQ, too.", "priya")] });
+  expect(buttonsIn(newest(world))).toEqual(["Make these changes"]);
+});
+
 it("makes the changes of a review for whoever presses first, once", async () => {
   const { world, jobId, asked, post } = await reviewed();
   await using _ = world;

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { z } from "zod";
 import { FollowedPullRequest } from "../../src/shared/contract/pull-request.ts";
 import { makeServiceProject } from "../support/service-project.ts";
 import { ServiceUnderTest } from "../support/service-under-test.ts";
@@ -20,7 +21,7 @@ async function ended(subject: ServiceUnderTest): Promise<string> {
 
 /** Pretends that the code host showed the job's pull request so. */
 function see(subject: ServiceUnderTest, over: Partial<FollowedPullRequest>): void {
-  const record = FollowedPullRequest.parse({
+  const record = z.encode(FollowedPullRequest, {
     url: "https://git.example/acme/docs/pull/7",
     number: 7,
     title: "Fix",
@@ -34,11 +35,16 @@ function see(subject: ServiceUnderTest, over: Partial<FollowedPullRequest>): voi
     blockedBy: null,
     headSha: "c".repeat(40),
     isVisible: true,
-    openedAt: "2026-01-05T09:00:00Z",
+    openedAt: Date.parse("2026-01-05T09:00:00Z"),
     ...over,
   });
-  const text = JSON.stringify({ ...record, openedAt: "2026-01-05T09:00:00Z" });
-  subject.db.prepare("UPDATE jobs SET pull_request = ?").run(text);
+  subject.db.prepare("UPDATE jobs SET pull_request = ?").run(JSON.stringify(record));
+}
+
+/** A review that asks for changes. */
+function asks(author: string, isBot?: true): FollowedPullRequest["reviews"][number] {
+  const asked = { author, state: "changes-requested" as const, words: "Shorter.", headSha: null };
+  return { id: author, at: Date.parse("2026-01-05T10:00:00Z"), ...asked, ...(isBot && { isBot }) };
 }
 
 const read = async (subject: ServiceUnderTest, id: string) =>
@@ -77,6 +83,18 @@ it.each<[string, Partial<FollowedPullRequest> | null, number, string]>([
   ["nothing known of it yet", null, 200, ""],
   ["a failed check", { checks: { state: "failed", failed: ["links"] } }, 200, ""],
   ["nothing to answer", {}, 409, "No review asks for changes, and no check has failed."],
+  [
+    "a bot's request beside a person's",
+    { review: "changes-requested", reviews: [asks("lint", true), asks("mira")] },
+    200,
+    "",
+  ],
+  [
+    "a bot's request alone",
+    { review: "changes-requested", reviews: [asks("lint", true)] },
+    409,
+    "Only a bot asks for changes, and the agent answers people alone.",
+  ],
   ["merged", { state: "merged" }, 409, "The pull request is merged, so nothing is changed in it."],
   ["closed", { state: "closed" }, 409, "The pull request is closed, so nothing is changed in it."],
 ])("says why it can't answer reviews: %s", async (_, over, status, error) => {

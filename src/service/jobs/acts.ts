@@ -53,10 +53,13 @@ export function whyNotAct(tables: Tables, act: TurnAct, job: JobRow): NotNow | n
   return reason === null ? null : { status: 409, reason };
 }
 
-/** Returns null if somebody asks for changes, or a check has failed. */
-function whyNothingToAddress({ review, checks }: FollowedPullRequest): string | null {
-  if (review === "changes-requested" || checks.state === "failed") return null;
-  return "No review asks for changes, and no check has failed.";
+/** Returns null if a person asks for changes, or a check has failed. */
+function whyNothingToAddress({ review, reviews, checks }: FollowedPullRequest): string | null {
+  if (checks.state === "failed") return null;
+  if (review !== "changes-requested") return "No review asks for changes, and no check has failed.";
+  const asking = reviews.filter(({ state }) => state === "changes-requested");
+  const areBots = asking.length > 0 && asking.every(({ isBot }) => isBot === true);
+  return areBots ? "Only a bot asks for changes, and the agent answers people alone." : null;
 }
 
 function whyOtherBase({ baseRef }: FollowedPullRequest, { ref }: JobRow): string | null {

@@ -54,6 +54,10 @@ export const Review = z.object({
     .register(readingHints, { isWhole: true, ifUnreadable: idOfReview })
     .describe("The review's id."),
   author: Name.describe("Who wrote it."),
+  isBot: z
+    .boolean()
+    .optional()
+    .describe("True if a program wrote it. The agent answers people alone. Otherwise absent."),
   words: z
     .string()
     .max(SHOWN_CHARS.reason)

@@ -50,13 +50,20 @@ function namesIn(news: ThreadNews): string[] {
  */
 export type NewsOffer = "act" | "no-rounds" | "none";
 
-/** Says what a post of news offers. If the agent is at work, what is asked for comes after that. */
+/**
+ * Says what a post of news offers: nothing, if bots alone ask for something. If the agent is at
+ * work, what is asked for comes after that.
+ */
 export function offerOf(pullRequest: TurnPullRequest, news: ThreadNews): NewsOffer {
   const of = actNewsOf(news);
-  if (of === undefined || pullRequest.takesActs !== true) return "none";
+  if (of === undefined || pullRequest.takesActs !== true || isOfBots(news)) return "none";
   const reason = whyNot(pullRequest, of);
   if (reason === "no-rounds") return reason;
   return reason === null ? "act" : "none";
+}
+
+function isOfBots(news: ThreadNews): boolean {
+  return news.kind === "changes-requested" && news.reviews.every(({ isBot }) => isBot === true);
 }
 
 /** Returns why the agent can't do this about a pull request now, or null if it can. */

@@ -103,9 +103,10 @@ export function newReviews(news: readonly PullRequestNews[], reviews: readonly K
     .map((review) => ({ ...review, id: boundedLine(review.id) }))
     .filter(({ id }) => !known.has(id) && known.add(id))
     .slice(-GROUP_MAX)
-    .map(({ id, author, words, comments = [] }, n) => ({
+    .map(({ id, author, isBot, words, comments = [] }, n) => ({
       id,
       author: boundedName(author, "someone"),
+      ...(isBot === true && { isBot }),
       words: passage(startOf(words, WORDS_READ_CHARS), WORDS_MAX_CHARS, WORDS_MAX_LINES),
       ...(comments.length > 0 && n < COMMENTED_MAX && { comments: comments.map(commentLine) }),
     }));

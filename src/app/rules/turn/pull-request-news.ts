@@ -20,6 +20,8 @@ export const PullRequestNews = z.discriminatedUnion("kind", [
       storedObject({
         id: z.string(),
         author: z.string(),
+        /** True if a program wrote it. */
+        isBot: z.boolean().optional(),
         words: z.string(),
         /** Comments on lines, each in a line of its own. Absent if there are none. */
         comments: z.array(z.string()).optional(),

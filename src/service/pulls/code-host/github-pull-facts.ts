@@ -4,6 +4,7 @@ import { readableItems, SHOWN_CHARS } from "../../../shared/contract/reading.ts"
 import { cut, startOf } from "../../../shared/text/text.ts";
 import { oneLine, printableText } from "../../base/printable-text.ts";
 import type { HostedPage } from "../../config/page-address.ts";
+import { Account } from "./account.ts";
 import { MAX_ITEMS } from "./bounded-list.ts";
 
 /** The state of a check on a pull request's newest commit. */
@@ -52,12 +53,6 @@ export type PullFacts = Omit<
  * API's documentation.
  */
 export type PullLook = PullFacts | "not-there" | "unreadable";
-
-/** A person's login at the code host. Their account may have been deleted. */
-const Login = z
-  .object({ login: z.string() })
-  .nullish()
-  .transform((person) => person?.login ?? "ghost");
 
 /** A time as GitHub writes it, read as epoch milliseconds. */
 export const HostTime = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
@@ -111,14 +106,14 @@ export function pullQuery(
     number html_url: url title state draft: isDraft created_at: createdAt updated_at: updatedAt
     headRef: headRefName headSha: headRefOid baseRef: baseRefName
     mergeable mergeable_state: mergeStateStatus reviewDecision
-    user: author { login }
+    user: author { __typename login }
     opinions: latestOpinionatedReviews(first: 100, writersOnly: true) {
-      nodes { state user: author { login } }
+      nodes { state user: author { __typename login } }
     }
     reviews(last: ${MAX_WORDS}, states: [APPROVED, CHANGES_REQUESTED, COMMENTED]) {
       nodes {
-        id: fullDatabaseId state body submitted_at: submittedAt user: author { login } commit { oid }
-        mayWrite: authorCanPushToRepository
+        id: fullDatabaseId state body submitted_at: submittedAt commit { oid }
+        user: author { __typename login } mayWrite: authorCanPushToRepository
       }
     }
     requested: reviewRequests(first: 20) { nodes { requestedReviewer {
@@ -147,7 +142,7 @@ const Deployment = z.object({
 const Deployed = z.object({ commit: z.object({ deployments: listOf(Deployment) }) });
 const ChangedFile = z.object({ path: z.string(), additions: z.int(), changeType: Word });
 
-const Opinion = z.object({ state: Word, user: Login });
+const Opinion = z.object({ state: Word, user: Account });
 const Review = Opinion.extend({
   id: z.union([z.int(), z.string()]).nullish(),
   body: z.string().nullish(),
@@ -170,7 +165,7 @@ const Pull = z.object({
   headRef: z.string(),
   headSha: z.string(),
   baseRef: z.string(),
-  user: Login,
+  user: Account,
   mergeable: z.union([z.boolean(), z.string()]).nullish(),
   mergeable_state: Word.nullish(),
   reviewDecision: z.string().nullish(),
@@ -195,7 +190,7 @@ export function toLook(told: unknown, checks: HostedCheck[] | null): PullFacts |
     state,
     isDraft: pull.draft === true,
     reviews: pull.reviews
-      .flatMap((review) => toReview(review, pull.user))
+      .flatMap((review) => toReview(review, pull.user.login))
       .slice(-MAX_REVIEWS)
       .map(cutReview),
     // The people, and the teams as `owner/team`, whose review was requested.
@@ -205,7 +200,7 @@ export function toLook(told: unknown, checks: HostedCheck[] | null): PullFacts |
     openedAt: inSeconds(pull.created_at),
     headRef: pull.headRef,
     baseRef: pull.baseRef,
-    author: pull.user,
+    author: pull.user.login,
     updatedAt: pull.updated_at,
     isMergeable:
       mergeable === null || mergeable === "UNKNOWN" ? null : [true, "MERGEABLE"].includes(mergeable),
@@ -236,7 +231,7 @@ type Reviewed = FollowedPullRequest["reviews"][number];
  * write to the repository, it is a comment, whatever they choose: so the host takes it, too.
  */
 function toReview(
-  { user: author, body, mayWrite, ...review }: z.infer<typeof Review>,
+  { user: { login: author, isBot }, body, mayWrite, ...review }: z.infer<typeof Review>,
   opener: string,
 ): Reviewed[] {
   const chosen = REVIEWS[review.state];
@@ -246,7 +241,8 @@ function toReview(
   if (state === "commented" && words.trim() === "") return [];
   const id = String(review.id || `${author} ${review.submitted_at}`);
   const headSha = review.commit_id ?? review.commit?.oid ?? null;
-  return [{ id, author, words, state, at: inSeconds(review.submitted_at), headSha }];
+  const at = inSeconds(review.submitted_at);
+  return [{ id, author, ...(isBot && { isBot }), words, state, at, headSha }];
 }
 
 function cutReview({ id, author, words, headSha, ...review }: Reviewed): Reviewed {
@@ -287,7 +283,8 @@ const REVIEWS: Record<string, Chosen | "commented" | undefined> = {
 /** Each reviewer's newest opinion. The list must be oldest first. */
 function opinionsOf(told: readonly z.infer<typeof Opinion>[]): PullFacts["opinions"] {
   const newest = new Map<string, PullFacts["opinions"][number]>();
-  for (const { user: author, state: word } of told) {
+  for (const { user, state: word } of told) {
+    const author = user.login;
     const state = REVIEWS[word];
     if (word === "dismissed") newest.delete(author);
     else if (state !== undefined && state !== "commented") newest.set(author, { author, state });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { TurnFailedError } from "../../base/run-error.ts";
+import { Account } from "./account.ts";
 import { boundedList } from "./bounded-list.ts";
 import { GitHubApi, type GitHubOptions } from "./github-api.ts";
 import { RefusedByCodeHostError } from "./github-fault.ts";
@@ -19,19 +20,11 @@ const MAX_REST_PAGES = 3;
 /** More than is passed on of anything. */
 const MAX_TEXT_BYTES = 32 * 1024;
 
-/** An account at the code host. A deleted one is a ghost. */
-const Account = z
-  .object({ login: z.string(), __typename: z.string().optional(), type: z.string().optional() })
-  .nullish()
-  .transform((account) => ({
-    login: account?.login.replace(/\[bot\]$/, "") ?? "ghost",
-    isBot: [account?.__typename, account?.type].includes("Bot") || account?.login.endsWith("[bot]") === true,
-  }));
 /** GraphQL writes long numbers as texts. */
 const Id = z.union([z.int(), z.string().regex(/^\d{1,16}$/)]).transform(Number);
 const Said = z.object({ author: Account, body: z.string().nullish() });
 const Line = z.int().positive().nullish();
-/** A line on the left is one that the pull request removes or changes, by its number before that. */
+/** On the left is what the pull request removes or changes, with the numbers from before that. */
 const Side = z.string().nullish();
 
 const Thread = z.object({

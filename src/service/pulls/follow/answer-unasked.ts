@@ -10,8 +10,8 @@ const PASS_MS = 60_000;
 
 /**
  * Call this inside a transaction, once a look is stored. Adds the turn that answers the newest
- * review which asks for changes, if the project's settings want that unasked. Each review has one
- * such turn at most, within the rounds and limits of others.
+ * review in which a person asks for changes, if the project's settings want that unasked. Each
+ * review has one such turn at most, within the rounds and limits of others.
  */
 export function answerUnasked(
   { store, projects }: { store: JobStore; projects: ReadonlyMap<string, ServiceProject> },
