@@ -163,6 +163,22 @@ it.each([true, false])(
   },
 );
 
+it.each([true, false])("reads more checks than fit on a page (GraphQL: %s)", async (hasGraphql) => {
+  await using world = await openFollowingWorld();
+  world.host.rules.hasGraphql = hasGraphql;
+  const { id, sha } = await world.job();
+  const { owner, repo } = world.at;
+  const check = (name: string, result: "passed" | "failed") =>
+    world.host.setCheck(owner, repo, { sha, name, result, summary: `${name} ${result}` });
+  await check("first", "failed");
+  for (let at = 0; at < 110; at += 1) await check(`passing ${at}`, "passed");
+  await check("last", "failed");
+  await world.pass(MINUTE);
+  const { checks } = (await world.record(id)) ?? {};
+  expect(checks).toMatchObject({ state: "failed", failed: ["first", "last"] });
+  expect(checks?.reasons?.map(({ words }) => words).toSorted()).toEqual(["first failed", "last failed"]);
+});
+
 it("takes reviews of people who may not write for comments", async () => {
   await using world = await openFollowingWorld();
   world.host.rules.roles.set("mira", "read");

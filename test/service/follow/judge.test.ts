@@ -1,10 +1,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import {
-  type HostedCheck,
-  type PullFacts,
-  toLook,
-} from "../../../src/service/pulls/code-host/github-pull-facts.ts";
+import type { HostedCheck } from "../../../src/service/pulls/code-host/github-checks.ts";
+import { type PullFacts, toLook } from "../../../src/service/pulls/code-host/github-pull-facts.ts";
 import { FollowMemory } from "../../../src/service/jobs/followed-store.ts";
 import { afterSeen, toFollowed } from "../../../src/service/pulls/follow/judge.ts";
 import { FollowedPullRequest } from "../../../src/shared/contract/pull-request.ts";

@@ -443,6 +443,19 @@ it("fails in words if the code host doesn't tell who may write", async () => {
   });
 });
 
+it.each([
+  [true, 201],
+  [false, 301],
+])("reads the newest of many comments (GraphQL: %s)", async (hasGraphql, count) => {
+  await using world = await openReviewedWorld();
+  world.codeHost.rules.hasGraphql = hasGraphql;
+  const others = Array.from({ length: 100 }, () => ({ line: 5, body: "Buy my shop." }));
+  for (let left = count; left > 0; left -= 100) await world.review("eve", others.slice(0, left));
+  await world.review("mira", [{ line: 5, body: "Say start." }]);
+  await world.address(answering(CHANGED));
+  expect(world.brief()).toContain("> Say start.");
+});
+
 it("reads and answers the same without GraphQL, and passes on what checks found", async () => {
   await using world = await openReviewedWorld();
   world.codeHost.rules.hasGraphql = false;

@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { listOf } from "./bounded-list.ts";
 import type { GitHubApi } from "./github-api.ts";
-import { RefusedByCodeHostError } from "./github-fault.ts";
-import { listOf } from "./github-pull-facts.ts";
+import { unlessRefused } from "./github-fault.ts";
+import { readPages } from "./read-pages.ts";
 
 const REPOSITORY = "/repos/{owner}/{repo}";
-const PAGE = 100;
 /** What counts as passed, or as not run. */
 const NOT_FAILED = [null, "success", "neutral", "skipped"];
 
@@ -65,20 +65,29 @@ export async function readFailedChecks(
   },
   signal: AbortSignal,
 ): Promise<SaidByCheck[]> {
-  const read = <T>(what: string, schema: z.ZodType<T[]>): Promise<T[]> => {
+  const read = async <T>(what: string, schema: z.ZodType<T[]>, isWanted: (item: T) => boolean) => {
     const asked = { doing: "Reading failed checks", signal, schema };
-    return orNone(api.ask(asked, `GET ${REPOSITORY}/${what}`, { per_page: PAGE }));
+    const isEnough = (items: T[]) => items.filter(isWanted).length >= max;
+    const pages = readPages(api, asked, { route: `GET ${REPOSITORY}/${what}`, isEnough });
+    return ((await unlessRefused(pages)) ?? []).filter(isWanted);
   };
-  const runs = await read(`commits/${sha}/check-runs`, Runs);
-  const failed = runs.filter((run) => !NOT_FAILED.includes(run.conclusion ?? null) && counts(run.name));
-  const statuses = await read(`commits/${sha}/status`, Statuses);
+  const failed = await read(
+    `commits/${sha}/check-runs`,
+    Runs,
+    ({ conclusion = null, name }) => !NOT_FAILED.includes(conclusion) && counts(name),
+  );
+  const statuses = await read(
+    `commits/${sha}/status`,
+    Statuses,
+    ({ state, context }) => ["failure", "error"].includes(state) && counts(context),
+  );
   const said: SaidByCheck[] = [];
   for (const { id, name, html_url: page, details_url: details, output } of failed.slice(0, max)) {
     const title = output?.title ?? "";
     const summary = output?.summary ?? "";
     const isSilent = `${title}${summary}`.trim() === "";
     const hasThem = (output?.annotations_count ?? 0) > 0 && (annotations === "all" || isSilent);
-    const notes = hasThem ? await read(`check-runs/${id}/annotations`, Annotations) : [];
+    const notes = hasThem ? await read(`check-runs/${id}/annotations`, Annotations, () => true) : [];
     said.push({
       name,
       url: page ?? details ?? null,
@@ -91,19 +100,8 @@ export async function readFailedChecks(
       })),
     });
   }
-  for (const { context: name, state, description, target_url: url = null } of statuses) {
-    if (said.length >= max || !["failure", "error"].includes(state) || !counts(name)) continue;
+  for (const { context: name, description, target_url: url = null } of statuses.slice(0, max - said.length)) {
     said.push({ name, url, title: description ?? "", summary: "", annotations: [] });
   }
   return said;
-}
-
-/** Nothing, if the host refuses to tell. */
-async function orNone<T>(answer: Promise<T[]>): Promise<T[]> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof RefusedByCodeHostError) return [];
-    throw error;
-  }
 }

@@ -150,3 +150,13 @@ function permissionsOf(header: unknown): string | null {
   const either = header.split(";").map((all) => all.trim().split(/ *, */).join(" and "));
   return either.join(" or ").replaceAll("=", ": ");
 }
+
+/** Resolves to null if the host answers with one of these statuses, or refuses at all. */
+export async function unlessRefused<T>(answer: Promise<T>, statuses?: readonly number[]): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof RefusedByCodeHostError && statuses?.includes(error.status) !== false) return null;
+    throw error;
+  }
+}

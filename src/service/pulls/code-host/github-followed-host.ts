@@ -2,22 +2,15 @@ import { z } from "zod";
 import { type FailedCheck, MAX_REASONS } from "../../../shared/contract/pull-request.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import type { HostedPage } from "../../config/page-address.ts";
+import { listOf } from "./bounded-list.ts";
 import { GitHubApi, type GitHubOptions, type GraphqlError } from "./github-api.ts";
+import { readChecksBefore, shownChecks } from "./github-checks.ts";
 import { RefusedByCodeHostError } from "./github-fault.ts";
-import {
-  HostTime,
-  listOf,
-  type PullFacts,
-  type PullLook,
-  pullQuery,
-  ReadCheck,
-  toLook,
-  toName,
-} from "./github-pull-facts.ts";
+import { HostTime, type PullFacts, type PullLook, pullQuery, toLook, toName } from "./github-pull-facts.ts";
 import { toReason } from "./failed-check-words.ts";
 import { readFailedChecks } from "./github-failed-checks.ts";
 import { queryComments, readComments, type ReviewComments } from "./github-review-comments.ts";
-import { readChecksBefore, readIsBehind, readPull } from "./github-pull-reading.ts";
+import { readIsBehind, readPull } from "./github-pull-reading.ts";
 
 const LIST = "GET /repos/{owner}/{repo}/pulls";
 const BRANCH = "GET /repos/{owner}/{repo}/git/ref/heads";
@@ -340,10 +333,6 @@ function isPassing(error: unknown): boolean {
   return error instanceof TransientRunError && error.retryAfterMs === null;
 }
 
-const Rollup = z.object({ contexts: listOf(ReadCheck) }).nullish();
-const Commits = z.object({
-  commits: listOf(z.object({ commit: z.object({ statusCheckRollup: Rollup }).nullish() }), 1),
-});
 const Answer = z.object({ repository: z.record(z.string(), z.unknown()).nullish() });
 
 /** Looks at several pull requests in one GraphQL call. */
@@ -368,17 +357,17 @@ async function queryPulls(
   // If there is no repository in the answer, the token may not see it, unless there was another
   // error.
   const isHidden = !data.repository && errors.every(isRefusal);
-  return new Map(
-    numbers.map((number): [number, PullLook] => {
-      const told = data.repository?.[`p${number}`];
-      const faults = errors.filter(({ path }) => path?.[1] === `p${number}`);
-      const isGone = isHidden || faults.some((fault) => fault.path?.length === 2 && isRefusal(fault));
-      if (!told) return [number, isGone ? "not-there" : "unreadable"];
-      if (faults.some(({ path }) => path?.includes("commits"))) return [number, toLook(told, null)];
-      const commit = Commits.safeParse(told).data?.commits.at(-1)?.commit;
-      return [number, toLook(told, commit?.statusCheckRollup?.contexts ?? [])];
-    }),
-  );
+  const looks = new Map<number, PullLook>();
+  for (const number of numbers) {
+    const told = data.repository?.[`p${number}`];
+    const faults = errors.filter(({ path }) => path?.[1] === `p${number}`);
+    const isGone = isHidden || faults.some((fault) => fault.path?.length === 2 && isRefusal(fault));
+    const areHidden = faults.some(({ path }) => path?.includes("commits"));
+    if (!told) looks.set(number, isGone ? "not-there" : "unreadable");
+    else if (areHidden) looks.set(number, toLook(told, null));
+    else looks.set(number, toLook(told, await shownChecks(api, { owner, repo, number, told }, signal)));
+  }
+  return looks;
 }
 
 function isRefusal({ type }: GraphqlError): boolean {

@@ -1,19 +1,12 @@
 import { z } from "zod";
 import { type FollowedPullRequest, MAX_NAMES, MAX_REVIEWS } from "../../../shared/contract/pull-request.ts";
-import { readableItems, SHOWN_CHARS } from "../../../shared/contract/reading.ts";
+import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
 import { cut, startOf } from "../../../shared/text/text.ts";
 import { oneLine, printableText } from "../../base/printable-text.ts";
 import type { HostedPage } from "../../config/page-address.ts";
 import { Account } from "./account.ts";
-import { MAX_ITEMS } from "./bounded-list.ts";
-
-/** The state of a check on a pull request's newest commit. */
-export type HostedCheck = {
-  name: string;
-  state: "pending" | "failed" | "passed";
-  /** Null if the host doesn't say. */
-  isRequired: boolean | null;
-};
+import { listOf } from "./bounded-list.ts";
+import { checksQuery, type HostedCheck } from "./github-checks.ts";
 
 /**
  * A pull request's current state at its host (untrusted), cut to the size that is shown, and beside
@@ -60,37 +53,6 @@ export const HostTime = z.iso.datetime({ offset: true }).transform((text) => Dat
 /** REST writes states in lower case, GraphQL in upper case. */
 const Word = z.string().transform((word) => word.toLowerCase());
 
-/** A list from either API, without null and unreadable items: the last ones. */
-export function listOf<T extends z.ZodType>(item: T, max = MAX_ITEMS) {
-  const Items = z.array(z.unknown());
-  return Items.or(z.object({ nodes: Items }).transform(({ nodes }) => nodes))
-    .nullish()
-    .transform((items) => items?.slice(-max) ?? [])
-    .pipe(readableItems(item, max));
-}
-
-const PASSED = ["success", "neutral", "skipped"];
-const PENDING = ["pending", "expected"];
-const IsRequired = z.boolean().nullish().default(null);
-const CheckRun = z.object({
-  name: z.string(),
-  status: Word,
-  conclusion: Word.nullish(),
-  isRequired: IsRequired,
-});
-const CommitStatus = z.object({ context: z.string(), state: Word, isRequired: IsRequired });
-/** A check run or a commit status. */
-export const ReadCheck = z.union([
-  CheckRun.transform(({ name, status, conclusion, isRequired }): HostedCheck => {
-    const hasPassed = PASSED.includes(conclusion ?? "neutral");
-    return { name, state: status !== "completed" ? "pending" : hasPassed ? "passed" : "failed", isRequired };
-  }),
-  CommitStatus.transform(({ context: name, state, isRequired }): HostedCheck => {
-    const ended = state === "success" ? "passed" : "failed";
-    return { name, state: PENDING.includes(state) ? "pending" : ended, isRequired };
-  }),
-]);
-
 /** The most reviews whose text is read. */
 const MAX_WORDS = 30;
 
@@ -120,10 +82,7 @@ export function pullQuery(
       ... on User { login } ... on Bot { login } ... on Mannequin { login }
       ${readsTeams ? "... on Team { login: combinedSlug }" : ""}
     } } }
-    commits(last: 1) { nodes { commit { statusCheckRollup { contexts(first: 100) { nodes {
-      ... on CheckRun { name status conclusion isRequired(pullRequestNumber: ${number}) }
-      ... on StatusContext { context state isRequired(pullRequestNumber: ${number}) }
-    } } } } } }
+    ${checksQuery(number)}
     ${readsPreviews ? PREVIEWS : ""}
   }`;
 }

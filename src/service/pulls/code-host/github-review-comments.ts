@@ -3,9 +3,9 @@ import { MAX_REVIEW_COMMENTS, type ReviewComment } from "../../../shared/contrac
 import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
 import { cut, startOf } from "../../../shared/text/text.ts";
 import { printableText } from "../../base/printable-text.ts";
-import { boundedList } from "./bounded-list.ts";
+import { boundedList, listOf } from "./bounded-list.ts";
 import type { GitHubApi } from "./github-api.ts";
-import { listOf, toName } from "./github-pull-facts.ts";
+import { toName } from "./github-pull-facts.ts";
 
 /** The newest reviews that ask for changes whose comments are read. */
 const MAX_REVIEWS_READ = 5;

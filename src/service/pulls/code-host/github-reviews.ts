@@ -1,22 +1,21 @@
 import { z } from "zod";
 import { TurnFailedError } from "../../base/run-error.ts";
 import { Account } from "./account.ts";
-import { boundedList } from "./bounded-list.ts";
+import { boundedList, listOf } from "./bounded-list.ts";
 import { GitHubApi, type GitHubOptions } from "./github-api.ts";
+import { readChecksBefore } from "./github-checks.ts";
 import { RefusedByCodeHostError } from "./github-fault.ts";
 import { readFailedChecks, type SaidByCheck } from "./github-failed-checks.ts";
-import { listOf } from "./github-pull-facts.ts";
-import { readChecksBefore } from "./github-pull-reading.ts";
+import { readPages } from "./read-pages.ts";
 
 const PULL = "/repos/{owner}/{repo}/pulls/{number}";
 /** People may fill 64 KiB with each comment, and an answer may have 20 MiB. */
 const THREADS_PAGE = 10;
+/** More of them aren't read, and the newest count. */
 const MAX_THREAD_PAGES = 20;
 const COMMENTS_OF_THREAD = 20;
 /** The most failed checks that are passed on. */
 const MAX_CHECKS = 5;
-const REST_PAGE = 100;
-const MAX_REST_PAGES = 3;
 /** More than is passed on of anything. */
 const MAX_TEXT_BYTES = 32 * 1024;
 
@@ -51,25 +50,25 @@ const Shown = z.object({
   requested: listOf(Asked),
   reviewThreads: z.object({
     nodes: listOf(Thread),
-    pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullish() }),
+    pageInfo: z.object({ hasPreviousPage: z.boolean(), startCursor: z.string().nullish() }),
   }),
 });
 const Answer = z.object({ repository: z.object({ pullRequest: Shown }) });
 
-const QUERY = `query ($owner: String!, $repo: String!, $number: Int!, $after: String) {
+const QUERY = `query ($owner: String!, $repo: String!, $number: Int!, $before: String) {
   repository(owner: $owner, name: $repo) { pullRequest(number: $number) {
     state author { __typename login } headRefOid baseRefName
     opinions: latestOpinionatedReviews(first: 100) {
       nodes { id: fullDatabaseId state body author { __typename login } }
     }
     requested: reviewRequests(first: 100) { nodes { requestedReviewer { ... on User { login } } } }
-    reviewThreads(first: ${THREADS_PAGE}, after: $after) {
+    reviewThreads(last: ${THREADS_PAGE}, before: $before) {
       nodes {
         isResolved path line diffSide
         first: comments(first: 1) { nodes { id: fullDatabaseId diffHunk } }
         comments(last: ${COMMENTS_OF_THREAD}) { nodes { author { __typename login } body } }
       }
-      pageInfo { hasNextPage endCursor }
+      pageInfo { hasPreviousPage startCursor }
     }
   } }
 }`;
@@ -201,16 +200,16 @@ async function readByGraphql(
   signal: AbortSignal,
 ): Promise<HostedReviews> {
   const asked = { doing: "Reading reviews", signal, schema: Answer };
-  const threads: z.infer<typeof Thread>[] = [];
-  let after: string | null = null;
+  let threads: z.infer<typeof Thread>[] = [];
+  let before: string | null = null;
   let shown: z.infer<typeof Shown>;
   for (let page = 1; ; page += 1) {
-    const answer: { data: z.infer<typeof Answer> } = await api.query(asked, QUERY, { ...named, after });
+    const answer: { data: z.infer<typeof Answer> } = await api.query(asked, QUERY, { ...named, before });
     shown = answer.data.repository.pullRequest;
-    threads.push(...shown.reviewThreads.nodes);
-    const { hasNextPage, endCursor = null } = shown.reviewThreads.pageInfo;
-    if (!hasNextPage || endCursor === null || page === MAX_THREAD_PAGES) break;
-    after = endCursor;
+    threads = [...shown.reviewThreads.nodes, ...threads];
+    const { hasPreviousPage, startCursor = null } = shown.reviewThreads.pageInfo;
+    if (!hasPreviousPage || startCursor === null || page === MAX_THREAD_PAGES) break;
+    before = startCursor;
   }
   return {
     state: shown.state,
@@ -237,17 +236,15 @@ async function readByGraphql(
 
 async function readByRest(api: GitHubApi, number: number, signal: AbortSignal): Promise<HostedReviews> {
   const asking = <T extends z.ZodType>(schema: T) => ({ doing: "Reading reviews", signal, schema });
-  async function pages<T extends z.ZodType>(route: string, item: T): Promise<z.output<T>[]> {
-    const all: z.output<T>[] = [];
-    for (let page = 1; page <= MAX_REST_PAGES && all.length === (page - 1) * REST_PAGE; page += 1) {
-      const params = { number, per_page: REST_PAGE, page };
-      all.push(...(await api.ask(asking(boundedList(item)), `GET ${PULL}/${route}`, params)));
-    }
-    return all;
-  }
-  const pull = await api.ask(asking(RestPull), `GET ${PULL}`, { number });
-  const comments = await pages("comments", RestComment);
-  const reviews = await pages("reviews", RestReview);
+  const params = { number };
+  const pull = await api.ask(asking(RestPull), `GET ${PULL}`, params);
+  const newestFirst = { ...params, sort: "created", direction: "desc" };
+  const listed = { route: `GET ${PULL}/comments`, params: newestFirst };
+  const comments = (await readPages(api, asking(boundedList(RestComment)), listed)).toReversed();
+  const reviews = await readPages(api, asking(boundedList(RestReview)), {
+    route: `GET ${PULL}/reviews`,
+    params,
+  });
   const newest = new Map(
     reviews
       .filter(({ state }) => ["APPROVED", "CHANGES_REQUESTED", "DISMISSED"].includes(state.toUpperCase()))

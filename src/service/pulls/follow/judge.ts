@@ -7,7 +7,8 @@ import {
 } from "../../../shared/contract/pull-request.ts";
 import { SHOWN_CHARS } from "../../../shared/contract/reading.ts";
 import { oneLine } from "../../base/printable-text.ts";
-import { type HostedCheck, type PullFacts, toName } from "../code-host/github-pull-facts.ts";
+import type { HostedCheck } from "../code-host/github-checks.ts";
+import { type PullFacts, toName } from "../code-host/github-pull-facts.ts";
 import type { ReviewComments } from "../code-host/github-review-comments.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
 
