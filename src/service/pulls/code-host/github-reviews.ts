@@ -32,7 +32,7 @@ const Thread = z.object({
   line: Line,
   diffSide: Side,
   first: listOf(z.object({ id: Id, diffHunk: z.string().nullish() }), 1),
-  comments: listOf(Said),
+  comments: z.object({ totalCount: z.int().nullish(), nodes: listOf(Said) }),
 });
 const Opinion = z.object({ id: Id, state: z.string(), author: Account, body: z.string().nullish() });
 const Asked = z.object({ requestedReviewer: z.object({ login: z.string() }) });
@@ -66,7 +66,7 @@ const QUERY = `query ($owner: String!, $repo: String!, $number: Int!, $before: S
       nodes {
         isResolved path line diffSide
         first: comments(first: 1) { nodes { id: fullDatabaseId diffHunk } }
-        comments(last: ${COMMENTS_OF_THREAD}) { nodes { author { __typename login } body } }
+        comments(last: ${COMMENTS_OF_THREAD}) { totalCount nodes { author { __typename login } body } }
       }
       pageInfo { hasPreviousPage startCursor }
     }
@@ -108,6 +108,8 @@ export type HostedThread = {
   hunk: string;
   /** The oldest first. */
   comments: SaidByAccount[];
+  /** True if there were more comments before these. */
+  lacksEarlier?: boolean;
 };
 
 /** What people say about a pull request (untrusted). */
@@ -216,19 +218,13 @@ async function readByGraphql(
     opener: shown.author.login,
     headSha: shown.headRefOid,
     baseRef: shown.baseRefName,
-    threads: threads.flatMap(({ isResolved, path, first: [first], comments, ...at }) =>
-      first === undefined || isResolved
-        ? []
-        : [
-            {
-              id: first.id,
-              path,
-              line: lineNow(at.line, at.diffSide),
-              hunk: first.diffHunk ?? "",
-              comments: comments.map(toSaid),
-            },
-          ],
-    ),
+    threads: threads.flatMap(({ isResolved, path, line, diffSide, first: [first], comments }) => {
+      if (first === undefined || isResolved) return [];
+      const { totalCount, nodes } = comments;
+      const lacksEarlier = (totalCount ?? 0) > COMMENTS_OF_THREAD;
+      const at = { path, line: lineNow(line, diffSide), hunk: first.diffHunk ?? "" };
+      return [{ id: first.id, ...at, comments: nodes.map(toSaid), lacksEarlier }];
+    }),
     opinions: askingForChanges(shown.opinions),
     requested: shown.requested.map(({ requestedReviewer }) => requestedReviewer.login),
   };

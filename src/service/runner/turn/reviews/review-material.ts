@@ -14,9 +14,11 @@ const MAX_HUNK_LINES = 20;
 const MAX_PATH_CHARS = 300;
 const MAX_ANNOTATIONS = 30;
 const MAX_MESSAGE_CHARS = 500;
+const IS_CUT = "(There is more of it. What is left out isn't part of this request.)";
+const LACKS_EARLIER = "(It has earlier comments, which are left out.)";
 
 export type ReviewMaterialInput = {
-  threads: readonly Pick<HostedThread, "path" | "line" | "hunk" | "comments">[];
+  threads: readonly Pick<HostedThread, "path" | "line" | "hunk" | "comments" | "lacksEarlier">[];
   opinions: readonly SaidByAccount[];
   checks: readonly SaidByCheck[];
 };
@@ -24,7 +26,7 @@ export type ReviewMaterialInput = {
 /**
  * Quotes for an agent what people and checks say about a pull request: without secrets, and with a
  * mark before each line, so that nothing in it looks like a word of ours. It has the first
- * `threads` of the threads. `isCut` is true if something is left out.
+ * `threads` of the threads. `isCut` is true if something is left out, and the agent is told where.
  */
 export function reviewMaterial(
   { threads, opinions, checks }: ReviewMaterialInput,
@@ -51,13 +53,15 @@ export function reviewMaterial(
     ...checks.map((check) => checkText(check, redact)),
   ];
   const added = others.filter(add).length;
-  const isCut = shown < threads.length || added < others.length;
-  if (isCut) parts.push("(There is more than fits. What is left out isn't part of this request.)");
-  return { text: parts.join("\n\n"), threads: shown, isCut };
+  const isShort = shown < threads.length || added < others.length;
+  if (isShort) parts.push("(There is more than fits. What is left out isn't part of this request.)");
+  const text = parts.join("\n\n");
+  const isCut = isShort || [IS_CUT, LACKS_EARLIER].some((mark) => text.includes(`\n${mark}`));
+  return { text, threads: shown, isCut };
 }
 
 function threadText(
-  { path, line, hunk, comments }: ReviewMaterialInput["threads"][number],
+  { path, line, hunk, comments, lacksEarlier }: ReviewMaterialInput["threads"][number],
   number: number,
   redact: Redact,
 ): string {
@@ -67,13 +71,14 @@ function threadText(
   const texts = [
     `Comment ${number}, about ${JSON.stringify(where)}, ${place}:`,
     ...(around === "" ? [] : [quotedLines(cut(around, MAX_HUNK_CHARS))]),
+    ...(lacksEarlier === true ? [LACKS_EARLIER] : []),
     ...comments.map((said) => saidText(said, redact)),
   ];
   return texts.join("\n");
 }
 
 function saidText({ login, words }: SaidByAccount, redact: Redact): string {
-  return `${nameOf(login)} wrote:\n${quotedLines(redactedText(redact, words, MAX_WORDS_CHARS))}`;
+  return `${nameOf(login)} wrote:\n${quotedStart([words], redact)}`;
 }
 
 function checkText({ name, title, summary, annotations }: SaidByCheck, redact: Redact): string {
@@ -84,12 +89,18 @@ function checkText({ name, title, summary, annotations }: SaidByCheck, redact: R
       MAX_MESSAGE_CHARS,
     );
   });
-  const texts = [title, summary].map((text) => redactedText(redact, text, MAX_WORDS_CHARS));
-  const said = [...texts, ...notes].filter((text) => text !== "").join("\n");
+  const said = [title, summary, ...notes].filter((text) => text.trim() !== "");
   const named = JSON.stringify(oneLine(redact(name.slice(0, MAX_WORDS_CHARS)), MAX_PATH_CHARS));
-  return said === ""
-    ? `The check ${named} failed, and doesn't say why.`
-    : `The check ${named} failed:\n${quotedLines(said)}`;
+  if (said.length === 0) return `The check ${named} failed, and doesn't say why.`;
+  const more = annotations.length > MAX_ANNOTATIONS ? `\n${IS_CUT}` : "";
+  return `The check ${named} failed:\n${quotedStart(said, redact)}${more}`;
+}
+
+/** The beginning of each text, quoted. If there is more, that is said outside of the quote. */
+function quotedStart(texts: readonly string[], redact: Redact): string {
+  const starts = texts.map((text) => redactedText(redact, text, MAX_WORDS_CHARS + 1));
+  const quote = quotedLines(starts.map((start) => cut(start, MAX_WORDS_CHARS)).join("\n"));
+  return starts.some(({ length }) => length > MAX_WORDS_CHARS) ? `${quote}\n${IS_CUT}` : quote;
 }
 
 function nameOf(login: string): string {

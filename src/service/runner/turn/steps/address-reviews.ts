@@ -18,7 +18,7 @@ import { isReply, sayAnswers } from "./say-answers.ts";
 /** The most people of whom the code host is asked if they may write to the repository. */
 const MAX_PEOPLE = 30;
 const WHO_COUNTS = "Only comments by people who can write to the repository count.";
-const TOO_LONG = "The reviews are too long for one turn, so some of them were left out.";
+const TOO_LONG = "The reviews are too long for one turn, so parts of them were left out.";
 
 /**
  * Runs a turn that answers reviews and failed checks. `work` is the rest of the turn, which is left
