@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { TransientRunError } from "../../../src/service/base/run-error.ts";
@@ -134,10 +134,18 @@ const withoutLines = (pattern: string) =>
     `fs.writeFileSync("${PAGE}", fs.readFileSync("${PAGE}", "utf8").replace(/^(${pattern}).*\\n/gm, ""));`,
   );
 
+const indented = (indent: string) =>
+  inlineAgent(
+    `fs.writeFileSync("${PAGE}", fs.readFileSync("${PAGE}", "utf8").replace(/^./gm, "${indent}$&"));`,
+  );
+
 it.each<[what: string, command: string[]]>([
   ["does nothing", ["true"]],
   ["leaves the last mark", withoutLines("<<<<<<<|=======|[|]{7}")],
   ["leaves the line between", withoutLines("<<<<<<<|>>>>>>>|[|]{7}")],
+  ["indents them", indented("  ")],
+  ["puts them into a list", indented("- ")],
+  ["puts them into a quote", indented("> ")],
 ])("doesn't push pages with marks of a conflict: an agent that %s", async (_what, command) => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   await begun(world);
@@ -222,6 +230,31 @@ it("leaves pictures that both sides changed to people", async () => {
   expect(await update(world, NO_AGENT, { docs: ["docs/**"] })).toEqual({
     kind: "failed",
     reason: `There are conflicts with main in ${picture}, where git can't show both versions. Resolve them by hand.`,
+  });
+  expect(await world.inBare("rev-parse", BRANCH)).toBe(before);
+});
+
+it("leaves links that both sides brought to people, and says that they are links", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  await begun(world);
+  const copy = world.dir.file("copy");
+  await world.git("clone", "-q", world.bare, copy);
+  const git = (...words: string[]) => world.git("-C", copy, ...words);
+  for (const [branch, to] of [
+    ["main", "v1.md"],
+    [BRANCH, "v2.md"],
+  ] as const) {
+    await git("checkout", "-q", branch);
+    await symlink(to, join(copy, "docs/latest.md"));
+    await git("add", "docs/latest.md");
+    await git("commit", "-q", "-m", "By a person");
+    await git("push", "-q", "origin", branch);
+  }
+  const before = await world.inBare("rev-parse", BRANCH);
+  expect(await update(world)).toEqual({
+    kind: "failed",
+    reason:
+      "There are conflicts with main in docs/latest.md, where a link stands in place of a page. Resolve them by hand.",
   });
   expect(await world.inBare("rev-parse", BRANCH)).toBe(before);
 });

@@ -110,18 +110,18 @@ const BY_HAND = "Resolve them by hand.";
 /** Throws a `TurnFailedError` unless all of these are plain files that belong to the docs. */
 function assertDocs({ project }: RunnerTurn, context: TurnContext, conflicts: readonly Conflict[]): void {
   const isDoc = createIsDoc(project.docs);
-  const isPage = ({ path, ours, theirs }: Conflict) =>
-    isDoc(path) && [ours, theirs].every((side) => side === null || PLAIN.test(side.mode));
-  const others = conflicts.filter((conflict) => !isPage(conflict)).map(({ path }) => path);
-  if (others.length === 0 && conflicts.length > MAX_CONFLICTS) {
-    const many = `There are conflicts with ${project.baseBranch} in ${conflicts.length} pages.`;
-    throw new TurnFailedError(`${many} ${BY_HAND}`);
+  const isLink = ({ ours, theirs }: Conflict) =>
+    [ours, theirs].some((side) => side !== null && !PLAIN.test(side.mode));
+  const fail = (where: string) => {
+    throw new TurnFailedError(`There are conflicts with ${project.baseBranch} in ${where}. ${BY_HAND}`);
+  };
+  const others = conflicts.filter(({ path }) => !isDoc(path)).map(({ path }) => path);
+  if (others.length > 0) {
+    fail(`${named(others, context)}, which ${others.length === 1 ? "isn't" : "aren't"} documentation`);
   }
-  if (others.length === 0) return;
-  const what = others.length === 1 ? "isn't documentation" : "aren't documentation";
-  throw new TurnFailedError(
-    `There are conflicts with ${project.baseBranch} in ${named(others, context)}, which ${what}. ${BY_HAND}`,
-  );
+  const links = conflicts.filter(isLink).map(({ path }) => path);
+  if (links.length > 0) fail(`${named(links, context)}, where a link stands in place of a page`);
+  if (conflicts.length > MAX_CONFLICTS) fail(`${conflicts.length} pages`);
 }
 
 /**

@@ -21,6 +21,8 @@ export type BranchMerge = MergedTree & { parted: string; job: string; base: stri
 /** What the lines around a conflict begin with. */
 const MARKS = ["<<<<<<<", "|||||||", ">>>>>>>"];
 const BETWEEN = "=======";
+/** What may stand before a line that is indented, in a list or in a quote. */
+const INDENT = /^(?:\s|[-*+>]\s|\d+[.)]\s)+/;
 const STAGE = /^(?<mode>\d{6}) (?<oid>[0-9a-f]+) (?<stage>[123])\t(?<path>.*)$/s;
 
 /** Merges two commits. Their histories must be here from where they part. */
@@ -44,9 +46,9 @@ export async function mergeCommits(git: GitRunner, ours: string, theirs: string)
 }
 
 /**
- * True if a text has marks of a conflict between two versions, which came from `before`. Lines that
- * a version has itself are none: it may show such marks as an example, or underline headings with
- * equals signs, and both versions may have brought a heading.
+ * True if a text has marks of a conflict between two versions, which came from `before`, however
+ * they are indented. Lines that a version has itself are none: it may show such marks as an
+ * example, or underline headings with equals signs, and both versions may have brought a heading.
  */
 export function hasMarks(text: string, versions: readonly [string, string], before: string): boolean {
   const own = new Set(versions.flatMap(linesOf));
@@ -57,6 +59,7 @@ export function hasMarks(text: string, versions: readonly [string, string], befo
   return count(text) > Math.max(ours, theirs, ours + theirs - count(before));
 }
 
+/** The lines without their indentation. */
 function linesOf(text: string): string[] {
-  return text.split(/\r?\n/);
+  return text.split("\n").map((line) => line.replace(INDENT, "").trimEnd());
 }
