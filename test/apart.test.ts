@@ -81,6 +81,7 @@ const BOUNDED: Record<string, string> = {
   "src/service/pulls/code-host/github-review-comments.ts":
     "the same; 25 comments of a pull request, of which it reads 8000 characters each",
   "src/service/pulls/code-host/github-checks.ts": "the same; 1000 checks, of which names and states are read",
+  "src/service/pulls/code-host/write-access.ts": "names of 30 people, and the host's one word of each",
   "src/service/pulls/code-host/read-pages.ts": "a header, in which a fixed word is searched for",
   "src/service/pulls/code-host/github-failed-checks.ts":
     "what `boundedFetch` lets through; five checks, whose texts are only passed on",

@@ -179,8 +179,9 @@ it.each([true, false])("reads more checks than fit on a page (GraphQL: %s)", asy
   expect(checks?.reasons?.map(({ words }) => words).toSorted()).toEqual(["first failed", "last failed"]);
 });
 
-it("takes reviews of people who may not write for comments", async () => {
+it.each([true, false])("takes reviews of people who may not write for comments (%s)", async (hasGraphql) => {
   await using world = await openFollowingWorld();
+  world.host.rules.hasGraphql = hasGraphql;
   world.host.rules.roles.set("mira", "read");
   const { id, pull } = await world.job();
   await world.hers.pulls.createReview({ ...pull, event: "REQUEST_CHANGES", body: "Name my shop." });
@@ -192,6 +193,22 @@ it("takes reviews of people who may not write for comments", async () => {
   await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
   await world.pass(MINUTE);
   expect(await world.record(id)).toMatchObject({ review: "none", reviews: [{ state: "commented" }] });
+  // They may from now on. Without GraphQL, that is asked once an hour.
+  world.host.rules.roles.set("mira", "write");
+  await world.hers.pulls.createReview({ ...pull, event: "APPROVE" });
+  await world.pass(hasGraphql ? MINUTE : 7 * 60 * MINUTE);
+  expect(await world.record(id)).toMatchObject({ review: "approved" });
+});
+
+it("counts all reviews where a host without GraphQL doesn't say who may write", async () => {
+  await using world = await openFollowingWorld();
+  world.host.rules.hasGraphql = false;
+  world.host.traffic.fault = (request) =>
+    request.includes("/permission") ? { kind: "http", status: 403 } : undefined;
+  const { id, pull } = await world.job();
+  await world.hers.pulls.createReview({ ...pull, event: "REQUEST_CHANGES", body: "Shorter." });
+  await world.pass(MINUTE);
+  expect(await world.record(id)).toMatchObject({ review: "changes-requested" });
 });
 
 it("doesn't count what failed before the change, and only what is required where the host says so", async () => {

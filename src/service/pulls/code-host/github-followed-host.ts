@@ -11,6 +11,7 @@ import { toReason } from "./failed-check-words.ts";
 import { readFailedChecks } from "./github-failed-checks.ts";
 import { queryComments, readComments, type ReviewComments } from "./github-review-comments.ts";
 import { readIsBehind, readPull } from "./github-pull-reading.ts";
+import { WriteAccess } from "./write-access.ts";
 
 const LIST = "GET /repos/{owner}/{repo}/pulls";
 const BRANCH = "GET /repos/{owner}/{repo}/git/ref/heads";
@@ -58,6 +59,7 @@ const Ref = z.object({ object: z.object({ sha: z.string() }) });
  */
 export class GitHubFollowedHost {
   readonly #api: GitHubApi;
+  readonly #access: WriteAccess;
   readonly #repository: { owner: string; repo: string };
   /** How many more times REST is used. */
   #restLooks = 0;
@@ -81,6 +83,7 @@ export class GitHubFollowedHost {
   constructor(options: GitHubOptions & { wantsPreviews: () => boolean }) {
     this.#wantsPreviews = options.wantsPreviews;
     this.#api = new GitHubApi({ ...options, maxTextBytes: MAX_TEXT_BYTES });
+    this.#access = new WriteAccess(this.#api, options.clock);
     this.#repository = { owner: options.owner, repo: options.repo };
   }
 
@@ -290,7 +293,10 @@ export class GitHubFollowedHost {
   async #read(numbers: readonly number[], signal: AbortSignal): Promise<Map<number, PullLook>> {
     const { owner } = this.#repository;
     const looks = new Map<number, PullLook>();
-    for (const number of numbers) looks.set(number, await readPull(this.#api, { owner, number }, signal));
+    for (const number of numbers) {
+      const wanted = { owner, number, access: this.#access };
+      looks.set(number, await readPull(this.#api, wanted, signal));
+    }
     this.#restLooks -= 1;
     return looks;
   }

@@ -101,15 +101,18 @@ const Deployment = z.object({
 const Deployed = z.object({ commit: z.object({ deployments: listOf(Deployment) }) });
 const ChangedFile = z.object({ path: z.string(), additions: z.int(), changeType: Word });
 
-const Opinion = z.object({ state: Word, user: Account });
+const Opinion = z.object({
+  state: Word,
+  user: Account,
+  /** Absent if the host doesn't say. */
+  mayWrite: z.boolean().nullish(),
+});
 const Review = Opinion.extend({
   id: z.union([z.int(), z.string()]).nullish(),
   body: z.string().nullish(),
   submitted_at: HostTime,
   commit_id: z.string().nullish(),
   commit: z.object({ oid: z.string() }).nullish(),
-  /** Absent if the host doesn't say. */
-  mayWrite: z.boolean().nullish(),
 });
 /** A pull request with REST's names (which our GraphQL query uses, too), flattened. */
 const Pull = z.object({
@@ -239,10 +242,11 @@ const REVIEWS: Record<string, Chosen | "commented" | undefined> = {
   commented: "commented",
 };
 
-/** Each reviewer's newest opinion. The list must be oldest first. */
+/** The newest opinion of each reviewer who counts. The list must be oldest first. */
 function opinionsOf(told: readonly z.infer<typeof Opinion>[]): PullFacts["opinions"] {
   const newest = new Map<string, PullFacts["opinions"][number]>();
-  for (const { user, state: word } of told) {
+  for (const { user, state: word, mayWrite } of told) {
+    if (mayWrite === false) continue;
     const author = user.login;
     const state = REVIEWS[word];
     if (word === "dismissed") newest.delete(author);

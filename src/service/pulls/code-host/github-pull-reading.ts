@@ -1,10 +1,12 @@
 import { z } from "zod";
-import { boundedList, listOf } from "./bounded-list.ts";
-import { type GitHubApi } from "./github-api.ts";
+import { Account } from "./account.ts";
+import { listOf } from "./bounded-list.ts";
+import type { GitHubApi } from "./github-api.ts";
 import { readChecks } from "./github-checks.ts";
 import { unlessRefused } from "./github-fault.ts";
 import { type PullFacts, type PullLook, toLook } from "./github-pull-facts.ts";
 import { readPages } from "./read-pages.ts";
+import type { WriteAccess } from "./write-access.ts";
 
 const REPOSITORY = "/repos/{owner}/{repo}";
 
@@ -14,6 +16,10 @@ const Pull = z.looseObject({
   requested_reviewers: listOf(z.object({ login: z.string() })),
   requested_teams: listOf(z.object({ slug: z.string() })),
 });
+const Review = z.looseObject({ state: z.string(), user: z.unknown() });
+const CHOICES = ["APPROVED", "CHANGES_REQUESTED"];
+/** The most people of whom the host is asked if they may write, for one pull request. */
+const MAX_PEOPLE = 30;
 const Distance = z.object({ behind_by: z.int() });
 
 /**
@@ -22,7 +28,7 @@ const Distance = z.object({ behind_by: z.int() });
  */
 export async function readPull(
   api: GitHubApi,
-  { owner, number }: { owner: string; number: number },
+  { owner, number, access }: { owner: string; number: number; access: WriteAccess },
   signal: AbortSignal,
 ): Promise<PullLook> {
   const at = `GET ${REPOSITORY}/pulls/${number}`;
@@ -31,23 +37,44 @@ export async function readPull(
   if (found === null) return "not-there";
   const { data: pull } = Pull.safeParse(found);
   if (pull === undefined) return "unreadable";
-  return (await unlessRefused(readRest(api, { owner, at, pull }, signal))) ?? "unreadable";
+  return (await unlessRefused(readRest(api, { owner, at, pull, access }, signal))) ?? "unreadable";
 }
 
 /** Reads a pull request's reviews and checks. */
 async function readRest(
   api: GitHubApi,
-  { owner, at, pull }: { owner: string; at: string; pull: z.infer<typeof Pull> },
+  { owner, at, pull, access }: { owner: string; at: string; pull: z.infer<typeof Pull>; access: WriteAccess },
   signal: AbortSignal,
 ): Promise<PullLook> {
-  const asked = { doing: "Reading reviews", signal, schema: boundedList(z.unknown()) };
-  const reviews = await readPages(api, asked, { route: `${at}/reviews` });
+  const asked = { doing: "Reading reviews", signal, schema: listOf(Review) };
+  const reviews = await withAccess(await readPages(api, asked, { route: `${at}/reviews` }), access, signal);
   const { head, base, requested_reviewers: people, requested_teams: teams } = pull;
   const asPeople = teams.map(({ slug }) => ({ login: `${owner}/${slug}` }));
   const requested = [...people, ...asPeople].map((requestedReviewer) => ({ requestedReviewer }));
   const flat = { headRef: head.ref, headSha: head.sha, baseRef: base.ref };
   const read = { ...pull, ...flat, opinions: reviews, reviews, requested };
   return toLook(read, await readChecks(api, head.sha, signal));
+}
+
+/** The reviews, each with whether its author may write, as far as the host tells. */
+async function withAccess(
+  reviews: readonly z.infer<typeof Review>[],
+  access: WriteAccess,
+  signal: AbortSignal,
+): Promise<object[]> {
+  const choosing = reviews.filter(({ state }) => CHOICES.includes(state));
+  const people = new Set(choosing.flatMap((review) => personOf(review) ?? []));
+  const known = new Map<string, boolean | null>();
+  for (const login of [...people].slice(-MAX_PEOPLE)) {
+    known.set(login, await access.mayWrite(login, signal));
+  }
+  return reviews.map((review) => ({ ...review, mayWrite: known.get(personOf(review) ?? "") }));
+}
+
+/** Null for a bot: what it may do is asked in other ways. */
+function personOf({ user }: z.infer<typeof Review>): string | null {
+  const { data: account } = Account.safeParse(user);
+  return account === undefined || account.isBot ? null : account.login;
 }
 
 /** True if the base branch has commits that this one lacks. */

@@ -7,6 +7,7 @@ import { readChecksBefore } from "./github-checks.ts";
 import { RefusedByCodeHostError } from "./github-fault.ts";
 import { readFailedChecks, type SaidByCheck } from "./github-failed-checks.ts";
 import { readPages } from "./read-pages.ts";
+import { readMayWrite } from "./write-access.ts";
 
 const PULL = "/repos/{owner}/{repo}/pulls/{number}";
 /** People may fill 64 KiB with each comment, and an answer may have 20 MiB. */
@@ -92,7 +93,6 @@ const RestPull = z.object({
   base: z.object({ ref: z.string() }),
   requested_reviewers: listOf(z.object({ login: z.string() })),
 });
-const Permission = z.object({ permission: z.string() });
 
 /** What somebody wrote at the code host (untrusted). */
 export type SaidByAccount = { login: string; isBot: boolean; words: string };
@@ -152,14 +152,10 @@ export function createGitHubReviews(options: GitHubOptions) {
 
     /** True if this person may write to the repository. Rejects if the host doesn't tell. */
     async mayWrite(username: string, signal: AbortSignal): Promise<boolean> {
-      const asked = { doing: "Asking who may write to the repository", signal, schema: Permission };
-      const route = "GET /repos/{owner}/{repo}/collaborators/{username}/permission";
       try {
-        const { permission } = await api.ask(asked, route, { username });
-        return ["admin", "write"].includes(permission);
+        return await readMayWrite(api, username, signal);
       } catch (error) {
         if (!(error instanceof RefusedByCodeHostError)) throw error;
-        if (error.status === 404) return false;
         throw new TurnFailedError(
           "The code host doesn't tell who may write to the repository, so no comment counts. The " +
             'service\'s App needs "metadata: read" for that, or its token the right to push.',
