@@ -1,10 +1,10 @@
-import { jobKey } from "../rules/project.ts";
 import { isPosted, outcomeSlot, settledAt } from "../rules/turn/delivery.ts";
 import type { Step, ThreadRecord } from "../rules/records.ts";
 import { isStatusReplaced, statusKey } from "../rules/words/status-text.ts";
 import type { Task } from "../../shared/queue/task-queue.ts";
 import type { Turn } from "../rules/turn/turn.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
+import { linkedTurn } from "./linked-turn.ts";
 import { postExtras, postForTurn, threadRecordOf } from "./post-for-turn.ts";
 import {
   DeliverPayload,
@@ -84,17 +84,11 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
       adds: [
         ...(statusKey(next) === next.delivery.shown && !isStatusReplaced(next) ? [] : [refreshTask(next)]),
         ...newsTasks(next),
-        // The newest result shows the preview.
-        ...(linked === undefined || linked.id === next.id ? previewTasks(next) : [previewTask(linked)]),
+        // The newest result shows the preview, if there is one or was one.
+        ...(linked?.pullRequest?.previewAt === undefined || linked.id === next.id
+          ? previewTasks(next)
+          : [previewTask(linked)]),
       ],
     }),
   );
-}
-
-/** The turn that left the pull request of a turn's job, if it has a preview or had one. */
-async function linkedTurn({ records }: TaskDeps, { request, job }: Turn): Promise<Turn | undefined> {
-  const record = job === null ? undefined : await records.get("job", jobKey(request.project, job.id));
-  const left = record?.pullRequest;
-  const turn = left === undefined ? undefined : await records.get("turn", left.turnId);
-  return turn?.pullRequest?.previewAt === undefined ? undefined : turn;
 }

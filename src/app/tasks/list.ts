@@ -15,9 +15,9 @@ import {
 } from "../rules/thread/request-list.ts";
 import type { Task } from "../../shared/queue/task-queue.ts";
 import type { Step } from "../rules/records.ts";
-import { jobKey } from "../rules/project.ts";
 import { cameToNothing, prLinkOf } from "../rules/turn/outcome.ts";
 import { isTriedAgain, type Turn } from "../rules/turn/turn.ts";
+import { linkedTurn } from "./linked-turn.ts";
 import { answerPrivately } from "./reply.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
 import { readTask } from "../rules/decisions/payload.ts";
@@ -135,13 +135,13 @@ async function listedGroup(
 }
 
 /** A follow-up's turn with the state that is kept at the turn that first left the pull request. */
-async function withPullRequest({ records }: Pick<TaskDeps, "records">, turn: Turn): Promise<Turn> {
-  const { job, stage, request } = turn;
-  if (stage.name !== "ended" || job === null || turn.pullRequest !== undefined) return turn;
-  const left = (await records.get("job", jobKey(request.project, job.id)))?.pullRequest;
-  if (left === undefined || left.url !== prLinkOf(stage.outcome)) return turn;
-  const pullRequest = (await records.get("turn", left.turnId))?.pullRequest;
-  return pullRequest === undefined ? turn : { ...turn, pullRequest };
+async function withPullRequest(deps: Pick<TaskDeps, "records">, turn: Turn): Promise<Turn> {
+  const { stage } = turn;
+  if (stage.name !== "ended" || turn.pullRequest !== undefined) return turn;
+  const { pullRequest } = (await linkedTurn(deps, turn)) ?? {};
+  return pullRequest === undefined || pullRequest.url !== prLinkOf(stage.outcome)
+    ? turn
+    : { ...turn, pullRequest };
 }
 
 function withUrl({ directory }: Pick<TaskDeps, "directory">, turn: Turn): ListedTurn {

@@ -44,6 +44,11 @@ export function jobBranch(branchPrefix: string, jobId: string): string {
   return `${branchPrefix}${jobId}`;
 }
 
+/** Why a job's branch can't be brought up to date, for people: it is. */
+export function alreadyUpToDate(baseBranch: string): string {
+  return `The branch already has everything from ${baseBranch}.`;
+}
+
 /** Patterns for `git ls-remote` that list every branch that may be in the way of this one. */
 export function refsInTheWay(branch: string): string[] {
   return [...foldersOf(branch), `${branch}/*`].map((name) => `refs/heads/${name}`);

@@ -182,7 +182,9 @@ export const addressRoute = actRoute({
     "checks say. Comments on lines then get a reply, and whoever asked for changes is asked for a " +
     "review again. Only comments of people who may write to the repository count. A pull request " +
     "has three rounds.",
-  notNow: "Nothing is there to answer, it isn't open, or its rounds are used up.",
+  notNow:
+    "Nothing is there to answer, it isn't open, its rounds are used up, or the agent has already been " +
+    "asked to answer.",
 });
 
 export const updateRoute = actRoute({
@@ -193,7 +195,9 @@ export const updateRoute = actRoute({
     "Adds a turn, as a message does, that merges the base branch into the pull request's branch. " +
     "The agent runs only if pages of the docs have conflicts. Conflicts in other files make the turn " +
     "fail, and its reason names them.",
-  notNow: "It isn't open, its branch isn't behind, or is already being brought up to date.",
+  notNow:
+    "It isn't open, goes to another branch, its branch isn't behind, or is already being brought up " +
+    "to date.",
 });
 
 export const healthRoute = createRoute({

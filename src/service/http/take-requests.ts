@@ -5,6 +5,7 @@ import { formatDuration } from "../../shared/text/text.ts";
 import { LEVEL_KEY, levelOfClient } from "../../shared/contract/level.ts";
 import type { ActRequest, CreateJobRequest } from "../../shared/contract/request.ts";
 import type { TurnAct, TurnKind } from "../../shared/contract/turn.ts";
+import { alreadyUpToDate } from "../config/branches.ts";
 import type { Acceptance } from "../jobs/acceptance.ts";
 import { ACT_PROMPTS } from "../jobs/acts.ts";
 import type { JobRow } from "../jobs/rows.ts";
@@ -49,7 +50,7 @@ async function assertBehind({ store, isBehind }: ServiceAppDeps, job: JobRow, ke
   const { state, blockedBy } = job.pullRequest ?? {};
   if (state !== "open" || blockedBy === "conflicts" || blockedBy === "behind") return;
   if ((await isBehind(job.id)) !== false) return;
-  throw new HttpFault(409, `The branch already has everything from ${job.ref}.`);
+  throw new HttpFault(409, alreadyUpToDate(job.ref));
 }
 
 /** A request for a turn. Without a kind, it is a create or a message. */

@@ -71,7 +71,7 @@ async function withAccess(
   return reviews.map((review) => ({ ...review, mayWrite: known.get(personOf(review) ?? "") }));
 }
 
-/** Null for a bot: what it may do is asked in other ways. */
+/** Null for a bot, of which this can't be asked. */
 function personOf({ user }: z.infer<typeof Review>): string | null {
   const { data: account } = Account.safeParse(user);
   return account === undefined || account.isBot ? null : account.login;

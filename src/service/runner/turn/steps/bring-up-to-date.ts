@@ -1,5 +1,5 @@
 import { TurnFailedError } from "../../../base/run-error.ts";
-import { jobBranch } from "../../../config/branches.ts";
+import { alreadyUpToDate, jobBranch } from "../../../config/branches.ts";
 import { findPulls, whyNotOpen } from "../../publish/branch-pulls.ts";
 import { mergeMessageOf } from "../../publish/merge-message.ts";
 import { readTurnNote, type TurnWork } from "../../publish/turn-note.ts";
@@ -39,7 +39,7 @@ export async function bringUpToDate(
   const { base } = await mirror.use(() => mirror.tips(jobId));
   const parted = await mirror.use(() => mirror.mergeBase(base, job));
   if (parted === null) throw new TurnFailedError(`The branch has no history in common with ${baseBranch}.`);
-  if (parted === base) return unchanged(`The branch already has everything from ${baseBranch}.`);
+  if (parted === base) return unchanged(alreadyUpToDate(baseBranch));
   onProgress(`merging ${baseBranch}`);
   const merge = { parted, job, base, ...(await mirror.use((git) => mergeCommits(git, job, base))) };
   const made = merge.conflicts.length === 0 ? null : await resolveConflicts(turn, context, start, merge);

@@ -10,7 +10,7 @@ import type { AnswersNote } from "../reviews/answers-note.ts";
 const REPLY = "<!-- docs-agent:reply";
 
 /** True if these words end as our replies do: those of any turn, or of the one with this mark. */
-export function isReply(words: string, mark: string = REPLY): boolean {
+export function isReply(words: string, mark = REPLY): boolean {
   return words.trimEnd().split("\n").at(-1)?.startsWith(mark) === true;
 }
 
