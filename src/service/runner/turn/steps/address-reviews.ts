@@ -13,7 +13,7 @@ import type { TurnStart } from "../turn-start.ts";
 import { type AnswersNote, notedSuccess, readAnswersNote } from "../reviews/answers-note.ts";
 import { answersTo, type AskedReview, type ReadAnswers } from "./note-answers.ts";
 import { publishWork } from "./publish-work.ts";
-import { isReply, sayAnswers } from "./say-answers.ts";
+import { isMarkedReply, sayAnswers } from "./say-answers.ts";
 
 /** The most people of whom the code host is asked if they may write to the repository. */
 const MAX_PEOPLE = 30;
@@ -110,7 +110,7 @@ function countingThreads(
   writers: ReadonlySet<string>,
 ): { threads: HostedThread[]; leftOut: number } {
   const isOurs = ({ login, isBot, words }: SaidByAccount) =>
-    isReply(words) && (isBot || login === opener || writers.has(login));
+    isMarkedReply(words) && (isBot || login === opener || writers.has(login));
   const isPersons = ({ login, isBot }: SaidByAccount) => !isBot && login !== opener;
   let leftOut = 0;
   const counting = threads.flatMap((thread): HostedThread[] => {

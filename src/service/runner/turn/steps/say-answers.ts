@@ -10,7 +10,7 @@ import type { AnswersNote } from "../reviews/answers-note.ts";
 const REPLY = "<!-- docs-agent:reply";
 
 /** True if these words end as our replies do: those of any turn, or of the one with this mark. */
-export function isReply(words: string, mark = REPLY): boolean {
+export function isMarkedReply(words: string, mark = REPLY): boolean {
   return words.trimEnd().split("\n").at(-1)?.startsWith(mark) === true;
 }
 
@@ -69,7 +69,7 @@ function unsaid(
   { threads, opinions, requested }: HostedReviews,
   mark: string,
 ): { comments: ReadonlySet<number>; reviewers: string[] } {
-  const open = threads.filter(({ comments }) => !comments.some(({ words }) => isReply(words, mark)));
+  const open = threads.filter(({ comments }) => !comments.some(({ words }) => isMarkedReply(words, mark)));
   const isOpen = ({ comment }: (typeof replies)[number]) => open.some(({ id }) => id === comment);
   const asks = ({ login, review }: (typeof askAgain)[number]) =>
     opinions.some((opinion) => opinion.login === login && opinion.id === review);
