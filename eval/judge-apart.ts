@@ -1,12 +1,11 @@
 import { Worker } from "node:worker_threads";
 import type { Files } from "./files.ts";
-import type { Verdict } from "./judge.ts";
-import type { Task } from "./task.ts";
+import type { Judging, Verdict } from "./judge.ts";
 
 /** Enough for 2,000 pages on a busy machine. */
 const TIME_LIMIT_MS = 120_000;
 
-export type ToJudge = Pick<Task, "checks" | "expects" | "base"> & { result: Files; words: string };
+export type ToJudge = Judging & { result: Files; words: string };
 
 /** The results of the checks, and the change as a patch. The patch is empty if nothing changed. */
 export type Judged = { verdicts: Verdict[]; patch: string };
@@ -16,10 +15,10 @@ export type Judged = { verdicts: Verdict[]; patch: string };
  * run forever. Resolves to null if it takes longer than `timeLimitMs`. Rejects if a check throws.
  */
 export async function judgeApart(
-  { checks, expects, base, result, words }: ToJudge,
+  { checks, expects, base, request, quoted, result, words }: ToJudge,
   timeLimitMs = TIME_LIMIT_MS,
 ): Promise<Judged | null> {
-  const workerData: ToJudge = { checks, expects, base, result, words };
+  const workerData: ToJudge = { checks, expects, base, request, quoted, result, words };
   const worker = new Worker(new URL("./judge-worker.ts", import.meta.url), { workerData });
   let timer: NodeJS.Timeout | undefined;
   try {

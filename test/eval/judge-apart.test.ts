@@ -11,9 +11,18 @@ const matches = (pattern: string) =>
 it("judges in a thread of its own as it would here", async () => {
   const result = new Map([["docs/a.md", Buffer.from("two\n")]]);
   const checks = [matches("two"), { ...matches("one"), name: "says-one" }];
-  const judged = await judgeApart({ base, result, words: "", checks, expects: "change" });
+  const judged = await judgeApart({
+    base,
+    result,
+    words: "",
+    checks,
+    expects: "change",
+    request: "",
+    quoted: [],
+  });
   expect(judged?.verdicts).toEqual([
     { check: "expected", problem: null },
+    { check: "hygiene", problem: null },
     { check: "says-it", problem: null },
     { check: "says-one", problem: "It doesn't stand in docs/a.md" },
   ]);
@@ -23,5 +32,7 @@ it("judges in a thread of its own as it would here", async () => {
 it("ends a pattern that a text was made for to never end", async () => {
   const result = new Map([["docs/a.md", Buffer.from(`${"a".repeat(60)}!`)]]);
   const checks = [matches("^(a+)+$")];
-  expect(await judgeApart({ base, result, words: "", checks, expects: "change" }, 2000)).toBeNull();
+  expect(
+    await judgeApart({ base, result, words: "", checks, expects: "change", request: "", quoted: [] }, 2000),
+  ).toBeNull();
 });

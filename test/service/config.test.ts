@@ -199,6 +199,16 @@ it.each([
   [{ context: [{ name: "cli", repository: "../cli", publish: true }] }, "publish must be ask or allow"],
   [{ verify: "links" }, "verify must be a list of checks, for example [links, markdownlint]."],
   [
+    { verify: [{ name: "hygiene", off: ["comments"] }] },
+    "verify[0].off[0] must be a rule of hygiene, as docs/quality.md lists them. Did you mean comment?",
+  ],
+  [{ verify: [{ name: "hygiene", command: ["sh"] }] }, "verify[0].command isn't a setting."],
+  [{ verify: ["hygene"] }, "verify[0] must be one of markdownlint, links"],
+  [
+    { verify: Array.from({ length: 10 }, (_, nth) => ({ name: `c${nth}`, command: ["true"] })) },
+    "verify must be a list of at most nine checks beside hygiene.",
+  ],
+  [
     { verify: [{ name: "site", command: "npm run build" }] },
     'the program first, for example ["node", "check.mjs"].',
   ],

@@ -1,7 +1,7 @@
-import type { ServiceProject } from "../../src/service/config/config.ts";
+import type { CommandCheck } from "../../src/service/config/check-settings.ts";
 
 /** A check of a project, as its settings have it. */
-export type Check = ServiceProject["verify"][number];
+export type Check = CommandCheck;
 
 /** Makes a check whose tool is a script of the shell. */
 export function shellCheck(script: string, changes: Partial<Check> = {}): Check {

@@ -10,6 +10,7 @@ import { operatorText, TurnFailedError } from "../base/run-error.ts";
 import { CodeHostTokens } from "../pulls/code-host/code-host-tokens.ts";
 import { CommitIdentities, NOBODY } from "../pulls/code-host/commit-identities.ts";
 import { createGitHubCodeHost, type PullRequestHost } from "../pulls/code-host/github-code-host.ts";
+import { runsCommand } from "../config/check-settings.ts";
 import type { ServiceConfig, ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
 import { branchInTheWay, jobBranch, refsInTheWay } from "../config/branches.ts";
@@ -198,7 +199,7 @@ function projectChecks(
   const { liveUrl } = project;
   if (liveUrl !== undefined) add("liveUrl", async () => addressExample(liveUrl));
   add("commits", (signal) => checkCommits(project, hosted, { identities, env, redact, signal }));
-  for (const check of project.verify) {
+  for (const check of project.verify.filter(runsCommand)) {
     const run = async (signal: AbortSignal) => {
       const path = await checkTool(check, project, { sandbox, env, signal });
       return trial === null ? path : trial.run(check, path);

@@ -9,6 +9,7 @@ import { isInside } from "../base/paths.ts";
 import { createRedact, learnedSecrets, type Redact, secretForms } from "../base/redaction.ts";
 import type { CodeHostTokens } from "../pulls/code-host/code-host-tokens.ts";
 import { howItShows, presetOfCheck } from "../config/check-presets.ts";
+import type { CommandCheck } from "../config/check-settings.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
 import type { ReaderProcesses } from "../runner/process/apart/apart.ts";
@@ -23,14 +24,12 @@ import { type AgentCheck, type CheckSandbox, hiddenInside } from "./check-agent.
 import type { Found } from "./check-code-host.ts";
 import { pathsIn } from "./check-docs.ts";
 
-type CheckSettings = ServiceProject["verify"][number];
-
 /**
  * Checks that a check's tool and its files exist, and that the sandbox shows them to it. Resolves
  * to the program's path.
  */
 export async function checkTool(
-  check: CheckSettings,
+  check: CommandCheck,
   { agent }: ServiceProject,
   { sandbox, env, signal }: AgentCheck,
 ): Promise<string> {
@@ -60,7 +59,7 @@ export async function checkTool(
   throw new StartError(`The sandbox doesn't show the check ${hidden}. Add it to its readable.`);
 }
 
-function toMend(check: CheckSettings): string {
+function toMend(check: CommandCheck): string {
   const install = presetOfCheck(check)?.install ?? "install it, or correct the check in verify";
   return `To mend that: ${install}.`;
 }
@@ -113,13 +112,13 @@ export class CheckTrial {
   /**
    * Runs a check, whose program was found at `path`. Rejects with what to do if its tool can't run.
    */
-  run(check: CheckSettings, path: string): Promise<string | Found> {
+  run(check: CommandCheck, path: string): Promise<string | Found> {
     const ran = this.#last.then(() => this.#run(check, path));
     this.#last = ran.catch(() => {});
     return ran;
   }
 
-  async #run(check: CheckSettings, path: string): Promise<string | Found> {
+  async #run(check: CommandCheck, path: string): Promise<string | Found> {
     const { baseBranch, agent } = this.#project;
     const copy = await this.#fetchedOnce();
     const context = copy && (await (this.#context ??= this.#open(copy)));

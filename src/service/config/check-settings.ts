@@ -1,6 +1,7 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { CHECK_PRESETS } from "./check-presets.ts";
+import { HYGIENE, HYGIENE_RULES } from "./hygiene-rules.ts";
 import {
   command,
   ENV_NAME,
@@ -12,9 +13,9 @@ import {
 } from "./setting-types.ts";
 
 const WANT_CHECK = `one of ${[...CHECK_PRESETS.keys()].join(", ")}, or a section with name and command`;
-const CheckSection = z.strictObject(
+const CommandCheck = z.strictObject(
   {
-    name: text("1 to 40 letters, digits, spaces, '.', '_' or '-'", 40, /^[A-Za-z0-9][\w .-]*$/),
+    name: text("1 to 40 letters, digits, spaces, '.', '_' or '-'", 40, /^(?!hygiene$)[A-Za-z0-9][\w .-]*$/i),
     command: command('["node", "check.mjs"]'),
     cwd: repositoryPath("a folder in the repository, for example website").default("."),
     env: z.record(z.string().regex(ENV_NAME), z.string().max(4000), "variables and their values").default({}),
@@ -40,8 +41,27 @@ const CheckSection = z.strictObject(
   },
   WANT_CHECK,
 );
+const WANT_RULE = "a rule of hygiene, as docs/quality.md lists them";
+/** The check that every turn has, with the rules that a project doesn't want. */
+const HygieneCheck = z.strictObject({
+  name: z.literal(HYGIENE),
+  off: listSetting(z.enum(HYGIENE_RULES, WANT_RULE), "a list of rules, for example [comment]").default([]),
+});
+
 /** A check of a project. A preset's name stands for a check of that name. */
-export const CheckSetting = z.preprocess((given) => {
-  const preset = typeof given === "string" ? CHECK_PRESETS.get(given) : undefined;
-  return preset === undefined ? given : { name: given, ...preset.settings };
-}, CheckSection);
+export const CheckSetting = z.preprocess(
+  (given) => {
+    if (given === HYGIENE) return { name: given };
+    const preset = typeof given === "string" ? CHECK_PRESETS.get(given) : undefined;
+    return preset === undefined ? given : { name: given, ...preset.settings };
+  },
+  z.union([CommandCheck, HygieneCheck], WANT_CHECK),
+);
+
+/** A check that runs a command. */
+export type CommandCheck = z.infer<typeof CommandCheck>;
+
+/** True if a check of the settings runs a command. */
+export function runsCommand(check: z.infer<typeof CheckSetting>): check is CommandCheck {
+  return check.name !== HYGIENE;
+}

@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { AgentSetting } from "./agent-settings.ts";
-import { CheckSetting } from "./check-settings.ts";
+import { MAX_CHECKS } from "../../shared/contract/checks.ts";
+import { CheckSetting, runsCommand } from "./check-settings.ts";
 import { ModelSetting } from "./model-settings.ts";
 import { CodeHostSetting, CommitsSetting, PullRequestsSetting } from "./publishing-settings.ts";
 import {
@@ -56,6 +57,9 @@ const WANT_LIVE_URL =
   "an https URL with {path} in place of a page's path, for example https://docs.acme.com/{path}, or " +
   "{docs/path} if the site is made of the folder docs";
 
+/** A turn reports hygiene, too. */
+const WANT_NINE = "a list of at most nine checks beside hygiene";
+
 const Context = z.strictObject({
   name: text(`${WANT_MODEL_NAME}, and not docs`, 32, /^(?!docs$)[a-z][a-z0-9-]*$/),
   repository: RepositorySetting,
@@ -76,7 +80,9 @@ const Project = z.strictObject({
   portableNames: z.boolean("true or false").default(true),
   agent: AgentSetting,
   context: listSetting(Context, "a list of repositories, each with name and repository", 10).default([]),
-  verify: listSetting(CheckSetting, "a list of checks, for example [links, markdownlint]", 10).default([]),
+  verify: listSetting(CheckSetting, "a list of checks, for example [links, markdownlint]", MAX_CHECKS)
+    .refine((checks) => checks.filter(runsCommand).length < MAX_CHECKS, WANT_NINE)
+    .default([]),
   codeHost: CodeHostSetting,
   pullRequests: PullRequestsSetting,
   commits: CommitsSetting,

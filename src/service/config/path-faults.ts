@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isWithin } from "../base/paths.ts";
 import { MAX_DATA_DIR_BYTES } from "../network/limits.ts";
+import { runsCommand } from "./check-settings.ts";
 import type { ServiceSettings } from "./config-schema.ts";
 import { at } from "./place.ts";
 import { pagesOf, repositoryKind } from "./repository.ts";
@@ -45,8 +46,9 @@ export function pathFaults({ dataDir, projects }: Paths): string[] {
     ...projects.flatMap(({ repository, codeHost, agent, verify }, index) => [
       ...shorthandFaults(["projects", index, "repository"], repository, codeHost),
       ...shownFaults(["projects", index, "agent", "readable"], agent.readable, hidden),
-      ...verify.flatMap(({ readable, mounts }, nth) => {
-        const shown = [...readable, ...mounts.map(({ from }) => from)];
+      ...verify.flatMap((check, nth) => {
+        if (!runsCommand(check)) return [];
+        const shown = [...check.readable, ...check.mounts.map(({ from }) => from)];
         return shownFaults(["projects", index, "verify", nth], shown, hidden);
       }),
     ]),

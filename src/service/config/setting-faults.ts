@@ -23,7 +23,9 @@ export function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
 
 /** What is wrong with each setting by itself, in words. `raw` is the file's content. */
 export function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
-  return issues.flatMap((issue) => {
+  return issues.flatMap((issue): string[] => {
+    const meant = issue.code === "invalid_union" ? meantSection(issue) : [];
+    if (meant.length > 0) return faultsOf(meant, raw);
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => unknownFault([...issue.path, key]));
     }
@@ -32,9 +34,19 @@ export function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): str
     const rule = issue.message.startsWith("Invalid ") ? "a section with settings" : issue.message;
     return [
       `${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ${rule}.${meantBy(issue, raw)}`,
-      ...(issue.code === "invalid_union" ? misspelled(raw, issue.path.slice(0, -1)) : []),
+      ...(issue.code === "invalid_union" && issue.errors.length === 0
+        ? misspelled(raw, issue.path.slice(0, -1))
+        : []),
     ];
   });
+}
+
+/** The faults of the section that a setting of several kinds is, as its name tells. */
+function meantSection({ errors, path }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] {
+  const isNamed = (issues: readonly z.core.$ZodIssue[]) =>
+    issues.every((issue) => issue.path.length > 0 || issue.code === "unrecognized_keys") &&
+    issues.every((issue) => issue.path[0] !== "name");
+  return (errors.find(isNamed) ?? []).map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
 }
 
 /** The known value that a misspelled one stands for, as a question. */

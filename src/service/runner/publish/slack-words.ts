@@ -5,6 +5,13 @@ const QUOTED = "The rest of this prompt is quoted material from Slack.";
 /** Lines of the quoted part that begin the next message. */
 const AUTHOR =
   /^(?:Quoted message written by: .*|.*, (?:\d{4}-\d\d-\d\d \d\d:\d\d UTC|at an unknown time):)$/;
+/** The name in such a line. A file or a message in another one has an author of its own. */
+const NAME = new RegExp(
+  String.raw`^(?:Quoted message written by: |(?:File|Forwarded message) by )?(.*?)` +
+    String.raw`(?:, (?:\d{4}-\d\d-\d\d \d\d:\d\d UTC|at an unknown time):)?$`,
+);
+/** What the app writes where there is no name of a person. */
+const NO_NAME = /^(?:an app|The same message also shows|[UWB][A-Z\d]{6,})$/;
 /** What came from Slack with a turn. `words` is the part that the requester typed. */
 type Prompt = Pick<RunTurnInput, "prompt" | "words" | "authors">;
 
@@ -39,6 +46,16 @@ function othersWords(prompts: readonly Prompt[], requester: string | null): stri
 }
 
 type Asked = Pick<RunTurnInput, "prompt" | "words" | "earlierTurns" | "authors">;
+
+/** The names of the people whose messages a turn's agent was given, as the app wrote them. */
+export function namesOfQuoted({ earlierTurns, prompt, words }: Omit<Asked, "authors">): string[] {
+  const names = [...earlierTurns, { prompt, words }].flatMap((each) => {
+    const at = quotedFrom(each.prompt, each.words);
+    const lines = at < 0 ? [] : each.prompt.slice(at).split("\n");
+    return lines.flatMap((line) => (AUTHOR.test(line) ? (NAME.exec(line)?.[1]?.trim() ?? []) : []));
+  });
+  return [...new Set(names)].filter((name) => name !== "" && !NO_NAME.test(name));
+}
 
 /** The messages that others wrote in Slack, from everything that a turn's agent was given. */
 export function messagesOfOthers(turn: Asked): string[] {

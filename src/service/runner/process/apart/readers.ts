@@ -17,6 +17,7 @@ import { answersOf } from "../../turn/reviews/answers-of.ts";
 import { othersChanges } from "../../turn/reviews/others-changes.ts";
 import { replyTexts } from "../../turn/reviews/reply-texts.ts";
 import { reviewMaterial } from "../../turn/reviews/review-material.ts";
+import { readHygiene } from "../../hygiene/read-hygiene.ts";
 import { addedSwitches } from "../../turn/checks/added-switches.ts";
 import { judgeRuns, lastWords, showRun } from "../../turn/checks/judge-runs.ts";
 
@@ -34,6 +35,7 @@ export const APART_READERS = {
   checkSources,
   addedSwitches,
   judgeRuns,
+  readHygiene,
   lastWords,
   showRun,
   messagesOfOthers,

@@ -19,6 +19,7 @@ export const SUBJECTS: Record<ReaderName, Subject> = {
   checkSources: SOURCES,
   addedSwitches: CHANGE,
   judgeRuns: FINDINGS,
+  readHygiene: PAGES,
   lastWords: FINDINGS,
   showRun: FINDINGS,
   messagesOfOthers: CHANGE,

@@ -1,5 +1,5 @@
 import { presetOfCheck } from "../../../config/check-presets.ts";
-import type { CheckSettings } from "./kept-outputs.ts";
+import type { CommandCheck } from "../../../config/check-settings.ts";
 
 /** With more, a tool looks at the whole tree. */
 const MAX_PATHS = 200;
@@ -12,10 +12,10 @@ const UNSAFE = /^-|[\p{Cc}\uFFFD]/u;
  * which `isThere` says which ones the tree has. Null if it reads none of them.
  */
 export function checkOfPages(
-  check: CheckSettings,
+  check: CommandCheck,
   paths: readonly string[],
   isThere: (path: string) => boolean,
-): CheckSettings | null {
+): CommandCheck | null {
   const pages = presetOfCheck(check)?.pages;
   if (pages === undefined) return check;
   const folder = check.cwd === "." ? "" : `${check.cwd.replace(/^\.\/|\/+$/g, "")}/`;

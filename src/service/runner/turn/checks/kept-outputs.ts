@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { lstat, mkdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "../../../../shared/errors.ts";
-import type { ServiceProject } from "../../../config/config.ts";
+import type { CommandCheck } from "../../../config/check-settings.ts";
 import { readInside } from "../../workspace/confined-files.ts";
 import { locate } from "../../workspace/sandbox/program.ts";
 import type { ToolOutput } from "./output-lines.ts";
@@ -38,7 +38,7 @@ export class KeptOutputs {
  */
 export async function outputKey(
   commit: string,
-  check: CheckSettings,
+  check: CommandCheck,
   { searchPath, nowMs }: { searchPath: string; nowMs: number },
 ): Promise<string> {
   const program = await locate(check.command[0] ?? "", searchPath);
@@ -48,9 +48,6 @@ export async function outputKey(
     .update(JSON.stringify([commit, check, times, Math.floor(nowMs / HOUR_MS)]))
     .digest("hex");
 }
-
-/** A check in a project's settings. */
-export type CheckSettings = ServiceProject["verify"][number];
 
 /** Why a check doesn't run. `details` are for the operator. */
 export type Obstacle = { why: string; details?: string };
@@ -62,7 +59,7 @@ const MAX_LOCK_BYTES = 32 * 1024 ** 2;
  * Creates the places for a check's mounts in a tree that nobody else writes to, and checks that its
  * folder is there. Resolves to null if nothing is in the way.
  */
-export async function preparePlaces(tree: string, { cwd, mounts }: CheckSettings): Promise<Obstacle | null> {
+export async function preparePlaces(tree: string, { cwd, mounts }: CommandCheck): Promise<Obstacle | null> {
   for (const { from, at } of mounts) {
     const folder = await stat(from).catch(() => null);
     if (folder?.isDirectory() !== true)

@@ -1,12 +1,13 @@
 import { basename } from "node:path";
 import { faultText } from "../../../base/run-error.ts";
+import type { CommandCheck } from "../../../config/check-settings.ts";
 import { forgetAgent, noteAgent } from "../../workspace/folders.ts";
 import { type Ending, startProcessGroup } from "../../workspace/process-group.ts";
 import { watchDisk } from "../../workspace/sandbox/disk-watch.ts";
 import { findProgram } from "../../workspace/sandbox/program.ts";
 import { type AgentLimits, plainEnv } from "../../workspace/sandbox/sandbox.ts";
 import type { TurnContext } from "../../turn-context.ts";
-import { type CheckSettings, type Obstacle, preparePlaces } from "../checks/kept-outputs.ts";
+import { type Obstacle, preparePlaces } from "../checks/kept-outputs.ts";
 import type { ToolOutput } from "../checks/output-lines.ts";
 import { openTree, type TurnTree } from "./open-tree.ts";
 
@@ -25,7 +26,7 @@ export type CheckContext = Pick<TurnContext, "folders" | "mirror" | "trees" | "s
 /**
  * One run of a check. `place` is the name of its folders, which no other run has at the same time.
  */
-type CheckRun = { check: CheckSettings; commit: string; place: string; limits: AgentLimits };
+type CheckRun = { check: CommandCheck; commit: string; place: string; limits: AgentLimits };
 
 /**
  * Runs a check on a tree that is created from the commit for this purpose only, in a sandbox
@@ -104,7 +105,7 @@ async function runIn(
 }
 
 /** Why an ending says nothing about the commit. Null if it does. */
-function whyUseless(ending: Ending, check: CheckSettings): string | null {
+function whyUseless(ending: Ending, check: CommandCheck): string | null {
   switch (ending.kind) {
     case "time-limit":
       return `it took longer than ${check.timeoutSeconds} seconds.`;

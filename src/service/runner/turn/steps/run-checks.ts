@@ -2,6 +2,8 @@ import { MAX_FINDINGS, type ProjectCheck } from "../../../../shared/contract/che
 import { SHOWN_CHARS } from "../../../../shared/contract/reading.ts";
 import { sentenceCase, redactedLine } from "../../../base/printable-text.ts";
 import { faultText } from "../../../base/run-error.ts";
+import { type CommandCheck, runsCommand } from "../../../config/check-settings.ts";
+import { HYGIENE } from "../../../config/hygiene-rules.ts";
 import { howItShows } from "../../../config/check-presets.ts";
 import { type ChangedPath, changedPages, patchOfPages } from "../../workspace/git/changed-pages.ts";
 import type { TurnWork } from "../../publish/turn-note.ts";
@@ -9,8 +11,9 @@ import type { TurnContext, RunnerTurn } from "../../turn-context.ts";
 import { checkOfPages } from "../checks/check-pages.ts";
 import { switchesOf } from "../checks/inline-switches.ts";
 import type { Judged } from "../checks/judge-runs.ts";
-import { type CheckSettings, type Obstacle, outputKey } from "../checks/kept-outputs.ts";
+import { type Obstacle, outputKey } from "../checks/kept-outputs.ts";
 import type { ToolOutput } from "../checks/output-lines.ts";
+import { checkHygiene } from "./check-hygiene.ts";
 import { runCheck } from "./run-check.ts";
 
 /** The most bytes of findings that the agent is told, in UTF-8. */
@@ -33,19 +36,22 @@ export async function runChecks(
   { base, commit }: { base: string; commit: string },
 ): Promise<ChecksResult> {
   const all: ChecksResult = { checks: [], hasBlockingFindings: false, blocking: "" };
-  const { verify } = turn.project;
-  if (verify.length === 0) return all;
   const changed = await context.mirror.use((git) => changedPages(git, base, commit));
   // A follow-up took everything back, so there is nothing to check.
   if (changed.length === 0) return all;
   const change = { base, commit, changed };
-  for (const [index, check] of verify.entries()) {
-    context.onProgress(`checking: ${check.name}`);
-    const judged = await judge(check, `${turn.jobId}.check${index}`, change, turn, context);
+  const add = (check: { name: string; blocking: boolean }, judged: Told) => {
     all.checks.push(reported(check, judged));
-    if (!check.blocking || judged.result !== "failed") continue;
+    if (!check.blocking || judged.result !== "failed") return;
     all.hasBlockingFindings = true;
     all.blocking += `${check.name}:\n${judged.lines.map((line) => `- ${line}\n`).join("")}`;
+  };
+  const hygiene = await checkHygiene(turn, context, change);
+  // People care for what it finds. That nothing is wrong goes without saying.
+  if (hygiene !== null && hygiene.result !== "passed") add({ name: HYGIENE, blocking: true }, hygiene);
+  for (const [index, check] of turn.project.verify.filter(runsCommand).entries()) {
+    context.onProgress(`checking: ${check.name}`);
+    add(check, await judge(check, `${turn.jobId}.check${index}`, change, turn, context));
   }
   return { ...all, blocking: startOfBytes(all.blocking, MAX_BLOCKING_BYTES) };
 }
@@ -53,7 +59,7 @@ export async function runChecks(
 type Told = Pick<Judged, "result" | "lines" | "count">;
 
 async function judge(
-  check: CheckSettings,
+  check: CommandCheck,
   place: string,
   change: Change,
   turn: RunnerTurn,
@@ -84,7 +90,7 @@ async function judge(
 
 /** Runs a check on both sides, and on the base again if that may explain what is new. */
 async function compareRuns(
-  check: CheckSettings,
+  check: CommandCheck,
   place: string,
   { base, commit, changed }: Change,
   turn: RunnerTurn,
@@ -141,7 +147,7 @@ function pathsOf(changed: readonly ChangedPath[], side: "before" | "after"): Set
 
 /** What a check said about a commit earlier, and how to keep what it says now. */
 async function keptOutputs(
-  check: CheckSettings | null,
+  check: CommandCheck | null,
   commit: string,
   turn: RunnerTurn,
   { env, clock, outputs }: TurnContext,
@@ -157,7 +163,7 @@ async function keptOutputs(
 
 /** The lines of the change that would hide something from this check. */
 async function addedSwitchesIn(
-  check: CheckSettings,
+  check: CommandCheck,
   { base, commit }: Change,
   { mirror, apart, logger, signal }: TurnContext,
 ): Promise<string[]> {
@@ -173,7 +179,7 @@ async function addedSwitchesIn(
   }
 }
 
-function reported({ name }: CheckSettings, { result, lines, count }: Told): ProjectCheck {
+function reported({ name }: { name: string }, { result, lines, count }: Told): ProjectCheck {
   const rest = count - MAX_FINDINGS + 1;
   const findings = rest > 1 ? [...lines.slice(0, MAX_FINDINGS - 1), `… and ${rest} more`] : lines;
   return { name, result, findings };

@@ -1,4 +1,4 @@
-import { PAGE_ENDINGS } from "../../../base/page-endings.ts";
+import { anyEnding, PAGE_ENDINGS } from "../../../base/page-endings.ts";
 import type { GitRunner } from "./git.ts";
 
 /** A path that differs between two commits. `before` or `after` is null where it isn't there. */
@@ -8,6 +8,12 @@ export type ChangedPath = { before: string | null; after: string | null };
 const OPTIONS = ["-r", "-M", "-l500", "--no-ext-diff"];
 /** The endings of files that a person reads as text. */
 const READ_ENDINGS = [...PAGE_ENDINGS, "rmd", "txt", "html", "org"];
+const READ = anyEnding(READ_ENDINGS);
+
+/** True for the path of a file that a person reads as text. */
+export function isReadAsText(path: string): boolean {
+  return READ.test(path);
+}
 
 /** What differs between two commits. A renamed file is one, also if some of its lines changed. */
 export async function changedPages(git: GitRunner, from: string, to: string): Promise<ChangedPath[]> {

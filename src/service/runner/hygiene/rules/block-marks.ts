@@ -1,0 +1,64 @@
+import type { DocPage } from "../page.ts";
+import { eachLine, type Trace, keyOfText, type Rule, shown } from "../rule.ts";
+
+const NO_BLANK = /^#{2,6}[^\s#].*/;
+const ITEM = /^\s*(?:[-*+]|\d{1,9}[.)])\s/;
+/** An item's mark without a blank, or two marks. They count beside a line that is an item. */
+const ODD_ITEM = /^\s*(?:[-*+](?=[\p{L}`"[])|\d{1,3}[.)](?=\p{L}{2})|(?:\*\*|--|\+\+) )/u;
+const TWO_ITEMS = /^\s*([-*+]) \1 \S/;
+
+/** Headings and items of lists whose mark shows as text, and headings that have lost it. */
+export const blockMark: Rule = (page, before) => {
+  if (page.markup === "rst") return shortUnderlines(page);
+  if (page.parts.length === 0) return [];
+  const found: Trace[] = [];
+  const lines = eachLine(page, page.prose);
+  for (const [nth, { line, at }] of lines.entries()) {
+    const isWords = page.plain[at + line.search(/\S/)] !== " ";
+    const [above, below] = [lines[nth - 1]?.line ?? "", lines[nth + 1]?.line ?? ""];
+    const isOdd = ODD_ITEM.test(line) && (ITEM.test(above) || ITEM.test(below));
+    if (TWO_ITEMS.test(line) || (isWords && (NO_BLANK.test(line) || isOdd)))
+      found.push({ at, key: keyOfText(line), says: `The mark of this line shows as text: ${shown(line)}.` });
+  }
+  for (const { kind, from, to } of page.blocks)
+    if (kind === "heading" && !/[^\s#=-]/.test(page.text.slice(from, to)))
+      found.push({ at: from, key: "empty", says: "This heading has no words." });
+  return [...found, ...lostMarks(page, before)];
+};
+
+const MARKED = /^#{1,6}\s+(\S.*?)\s*$/;
+const MIN_CHARS = 8;
+
+/** The one heading that stands as text. Several are a rework. */
+function lostMarks(page: DocPage, before: DocPage | null): Trace[] {
+  if (before === null) return [];
+  const still = new Set(page.lines.map(keyOfText));
+  const lost = new Set<string>();
+  for (const { line } of eachLine(before, before.prose)) {
+    const words = MARKED.exec(line)?.[1] ?? "";
+    if (words.length >= MIN_CHARS && !still.has(keyOfText(line))) lost.add(words);
+  }
+  const had = new Set(before.lines.map(keyOfText));
+  const found = eachLine(page, page.prose).filter(
+    ({ line }) => lost.has(line.trim()) && !had.has(keyOfText(line)),
+  );
+  if (found.length !== 1) return [];
+  return found.map(({ line, at }) => ({
+    at,
+    key: `lost ${keyOfText(line)}`,
+    says: `This was a heading, and lost its mark: ${shown(line)}.`,
+  }));
+}
+
+function shortUnderlines(page: DocPage): Trace[] {
+  return page.lines.flatMap((line, nth): Trace[] => {
+    const title = page.lines[nth - 1] ?? "";
+    const above = page.lines[nth - 2] ?? "";
+    const isUnder = /^([=\-`:'"~^_*+#<>.])\1{2,}$/.test(line.trimEnd()) && /^\S/.test(title);
+    const isTitle = isUnder && (above.trim() === "" || above.trimEnd() === line.trimEnd());
+    if (!isTitle || /^([^\p{L}\d\s])\1+$/u.test(title) || title.length <= line.trimEnd().length) return [];
+    if (title.length > line.length + 20) return [];
+    const says = `The line under the heading ${shown(title)} is shorter than the heading.`;
+    return [{ at: page.starts[nth] ?? 0, key: title, says }];
+  });
+}

@@ -1,0 +1,126 @@
+import type { DocPage } from "../page.ts";
+import { anyOf, type Trace, keyOfText, lineTextAt, type Rule, shown } from "../rule.ts";
+import type { Tag } from "../tags.ts";
+
+/** HTML lets these go without an end. */
+const MAY_STAY_OPEN = new Set(
+  "p li dt dd tr td th thead tbody tfoot option optgroup colgroup caption rt rp html head body".split(" "),
+);
+
+/** Tags without their other half, and MDX that can't be read. */
+export const openTag: Rule = (page, before) => {
+  if (page.fault !== null) {
+    const { at, reason } = page.fault;
+    const line = lineTextAt(page, at);
+    if (before?.fault != null) return [];
+    return [{ at, key: reason, says: `MDX can't read this line: ${shown(line)}. ${sentence(reason)}` }];
+  }
+  const found: Trace[] = [];
+  for (const [name, tags] of byName(page.tags)) {
+    if (page.markup !== "mdx" && MAY_STAY_OPEN.has(name)) continue;
+    const [lone] = unmatched(tags);
+    if (lone === undefined) continue;
+    const what = lone.kind === "open" ? "is opened and not closed" : "is closed and not open";
+    found.push({ at: lone.from, key: `${name} ${lone.kind}`, says: `<${name}> ${what}.` });
+  }
+  return found;
+};
+
+function sentence(reason: string): string {
+  const [first = ""] = reason.split("\n");
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+function byName(tags: readonly Tag[]): Map<string, Tag[]> {
+  const names = new Map<string, Tag[]>();
+  for (const tag of tags) {
+    if (tag.kind === "alone") continue;
+    const others = names.get(tag.name);
+    if (others === undefined) names.set(tag.name, [tag]);
+    else others.push(tag);
+  }
+  return names;
+}
+
+function unmatched(tags: readonly Tag[]): Tag[] {
+  const open: Tag[] = [];
+  const lone: Tag[] = [];
+  for (const tag of tags) {
+    if (tag.kind === "open") open.push(tag);
+    else if (open.pop() === undefined) lone.push(tag);
+  }
+  return [...lone, ...open];
+}
+
+/** A setup script is part of a page of VitePress, and is compiled with it. */
+const SETUP = /\bsetup\b/;
+const HANDLER = /\son[a-z]{3,20}\s*=/i;
+
+/** React takes functions alone, so a text is meant for a browser. */
+const TEXT_HANDLER = /\son[a-z]{3,20}\s*=\s*["']/;
+
+/** Code that a reader's browser would run. */
+export const script: Rule = (page) => {
+  if (page.markup !== "markdown" && page.markup !== "mdx") return [];
+  const found: Trace[] = [];
+  for (const { name, kind, attributes, from } of page.tags) {
+    if (kind === "close") continue;
+    const isScript = name === "script" && !SETUP.test(attributes);
+    const isHandler = (page.markup === "mdx" ? TEXT_HANDLER : HANDLER).test(attributes);
+    const isAddress = /=\s*["']?\s*javascript:/i.test(attributes);
+    if (!isScript && !isHandler && !isAddress) continue;
+    const says = `A reader's browser would run this: ${shown(lineTextAt(page, from).trim())}.`;
+    found.push({ at: from, key: keyOfText(`${name} ${attributes}`), says });
+  }
+  for (const { index } of page.text.matchAll(/\]\(\s*<?javascript:/gi)) {
+    if (page.prose[index] !== "]") continue;
+    const line = lineTextAt(page, index);
+    found.push({
+      at: index,
+      key: keyOfText(line),
+      says: `A reader's browser would run this: ${shown(line)}.`,
+    });
+  }
+  return found;
+};
+
+/** What tools read in comments. */
+const TOOLS = anyOf(
+  "markdownlint, prettier, eslint, textlint, spell-?checker, remark, lint, vale, alex, write-?good, " +
+    "dprint, biome, mdformat, rumdl, pyml, codespell, cspell, ltex, htmlhint, html-validate, truncate, " +
+    "more, excerpt, toc, tocstop, doctoc, omit in toc, no ?toc, start, end, begin, stop, include, " +
+    "import, embed, snippet, region, endregion, doc-gen, auto-?generated, generated, all-contributors, " +
+    "spdx, copyright, license, doctest, skip, noqa, ignore, deno-fmt, deno-lint, fmt, tabs?, panels?, " +
+    String.raw`[#!@][\w-]+, mdx-\w+, markdown-\w+, ts-\w+`,
+);
+const DIRECTIVE = new RegExp(String.raw`^\W*(?:${TOOLS}\b|[\w-]+[:=]|$)`, "i");
+const MIN_WORDS = 3;
+
+/** Forms of a code host, in which comments say how to fill them in. */
+const FORM = /(?:^|\/)(?:issue_template|pull_request_template)\b/i;
+
+/** A new note that no reader sees. What stood on the page before may have been commented out. */
+export const comment: Rule = (page, before) => {
+  if (FORM.test(page.path)) return [];
+  const known = before === null ? "" : keyOfText(before.prose);
+  const found: Trace[] = [];
+  const add = (at: number, text: string) => {
+    const words = text.match(/[\p{L}\d]{2,}/gu) ?? [];
+    if (words.length < MIN_WORDS || DIRECTIVE.test(text.trim())) return;
+    if (text.split("\n").some((line) => line.trim() !== "" && known.includes(keyOfText(line)))) return;
+    found.push({ at, key: keyOfText(text), says: `Readers don't see this comment: ${shown(text.trim())}.` });
+  };
+  for (const { from, to } of page.comments) {
+    add(from, page.text.slice(from, to).replace(/^(?:<!--+|\{\s*\/\*+)|(?:--+>|\*+\/\s*\})$/g, ""));
+  }
+  const pattern = LINE_COMMENTS[page.markup];
+  if (pattern !== undefined)
+    for (const match of page.prose.matchAll(pattern)) add(match.index, match[1] ?? match[2] ?? "");
+  return found;
+};
+
+const LINE_COMMENTS: Partial<Record<DocPage["markup"], RegExp>> = {
+  markdown: /^\[(?:\/\/|comment)\]:\s*(?:#|<>)\s*["'(](.*)["')]\s*$/gim,
+  rst: /^\.\. (?![\w:+.-]+::|_|\[|\|)(.+)$/gm,
+  asciidoc: /^\/\/(?!\/)\s?(.+)$/gm,
+};

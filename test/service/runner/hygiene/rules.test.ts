@@ -1,0 +1,271 @@
+import { describe, expect, it } from "vitest";
+import { HYGIENE_RULES, type HygieneRule } from "../../../../src/service/config/hygiene-rules.ts";
+import { hygieneFindings } from "../../../../src/service/runner/hygiene/hygiene.ts";
+import { findingsOf, GOOD_PAGE, rulesOf } from "./pages.ts";
+
+type Page = { text: string } & Parameters<typeof findingsOf>[1];
+
+/** The good page with a part that is replaced, or something at its end. */
+const with_ = (part: string, other: string): string => {
+  if (!GOOD_PAGE.includes(part)) throw new Error(`The page has no ${part}.`);
+  return GOOD_PAGE.replace(part, () => other);
+};
+const and = (more: string): string => `${GOOD_PAGE}\n${more}\n`;
+const ofNew = (text: string, path: string): Page => ({ text, path, before: null });
+const BOX = `${GOOD_PAGE}\n:::note\nMind the load.\n:::\n`;
+const SENTENCE = "It waits longer each time, so that a server has time to recover from its load.";
+
+/** Pages that a rule refuses, and pages that look alike and are fine. */
+const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Page)[] }> = {
+  "conflict-markers": {
+    wrong: [and("<<<<<<< HEAD\nOne\n=======\nTwo\n>>>>>>> main"), and("```\n<<<<<<< ours\n```")],
+    right: [
+      and("Three\n======="),
+      and("A merge conflict looks like this:\n\n```\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n```"),
+    ],
+  },
+  "tool-marks": {
+    wrong: [
+      and("@@ -1,3 +1,4 @@"),
+      and("*** End Patch"),
+      ...["\t", "→"]
+        .map((mark) => GOOD_PAGE.replace(/^/gm, () => `1${mark}`))
+        .map((text) => {
+          let nth = 0;
+          return text.replace(/^1(?=[\t→])/gm, () => String((nth += 1)));
+        }),
+    ],
+    right: [and("```diff\n@@ -1,3 +1,4 @@\n```"), and("1. One\n2. Two\n3. Three"), and("1 | one\n3 | two")],
+  },
+  "chat-talk": {
+    wrong: [
+      and("Certainly! Here is the updated page:"),
+      and("> I've updated the settings as you asked."),
+      and("As an AI language model, I can't know this."),
+      and("See [it](https://example.com/?utm_source=chatgpt.com)."),
+    ],
+    right: [
+      and("Here is the page that lists all settings."),
+      and("Sure, you can set both."),
+      and("```\nCertainly! Here is the updated page:\n```"),
+      {
+        text: and("Certainly! Here is the updated page:"),
+        words: "add “Certainly! Here is the updated page:”, please. Certainly! Here is the updated page:",
+      },
+    ],
+  },
+  "rest-unchanged": {
+    wrong: [
+      with_("## Settings\n\nSet these in your file:", "... rest of the page unchanged ..."),
+      and("<!-- rest of file unchanged -->"),
+      with_(GOOD_PAGE.slice(GOOD_PAGE.indexOf("| name")), "```js\n// ... existing code ...\n```\n"),
+    ],
+    right: [
+      and("The rest of the file stays as it was after an error."),
+      and("```js\n// ... existing code ...\n```"),
+    ],
+  },
+  "quoted-name": {
+    wrong: [
+      { text: and("Thanks to Priya for this."), quotedNames: ["Priya"] },
+      { text: and("Priya Raman runs the service."), quotedNames: ["Priya Raman"] },
+      { text: and("<!-- asked by Priya -->"), quotedNames: ["Priya"], off: ["comment"] },
+    ],
+    right: [
+      { text: and("Mark the box."), quotedNames: ["Mark"] },
+      { text: and("Thanks to Priya."), quotedNames: ["Priya"], words: "thank Priya on the page" },
+      { text: `${and("Thanks to Priya.")}More.\n`, before: and("Thanks to Priya."), quotedNames: ["Priya"] },
+    ],
+  },
+  comment: {
+    wrong: [
+      and("<!-- Discussed in #docs with the platform team -->"),
+      { text: "Hello\n\n{/* Discussed in #docs with the team */}\n", path: "a.mdx", before: "Hello\n" },
+      { text: "Hello\n\n.. Discussed in docs with the team\n", path: "a.rst", before: "Hello\n" },
+      { text: "Hello\n\n// Discussed in docs with the team\n", path: "a.adoc", before: "Hello\n" },
+      and("[//]: # (Discussed in docs with the team)"),
+    ],
+    right: [
+      and("<!-- prettier-ignore -->"),
+      and("<!-- markdownlint-disable MD013 because of the table -->"),
+      and("<!-- truncate -->"),
+      with_(SENTENCE, `<!-- ${SENTENCE} -->`),
+      and("`<!-- Discussed in docs with the team -->`"),
+      ofNew("Hello\n\n.. note:: Discussed in docs with the team\n", "a.rst"),
+    ],
+  },
+  script: {
+    wrong: [
+      and('<script src="https://cdn.example.com/a.js"></script>'),
+      and('<img src="x" onerror="alert(1)">'),
+      and("[a](javascript:alert(1))"),
+    ],
+    right: [and('<script setup>\nimport A from "./A.vue";\n</script>'), and("Use `<script>` for it.")],
+  },
+  "control-character": {
+    wrong: [and("A\u0007b"), and("user\u202Etxt"), and("zero\u200Bwidth"), and("\u001B[31mred")],
+    right: [and("Tab\there"), and("👩‍💻 writes")],
+  },
+  encoding: {
+    wrong: [
+      and("It doesnâ€™t"),
+      and("caf\uFFFD"),
+      `\uFEFF${GOOD_PAGE}`,
+      GOOD_PAGE.replaceAll("\n", "\r\n"),
+      and("One\r\nTwo"),
+    ],
+    right: [
+      and("Ça va, Ålesund, façade"),
+      { text: and("More").replaceAll("\n", "\r\n"), before: GOOD_PAGE.replaceAll("\n", "\r\n") },
+    ],
+  },
+  "front-matter": {
+    wrong: [
+      with_("title: Retries", 'title: "Retries'),
+      with_("title: Retries\n---", "title: Retries"),
+      `Certainly\n\n${GOOD_PAGE}`,
+      with_("---\ntitle: Retries\n---\n\n", ""),
+    ],
+    right: [
+      with_("title: Retries", "title: Retries\ndate: 2024-01-01"),
+      { text: "Hello\n", before: "---\nhide: nav\n---\nHello\n" },
+    ],
+  },
+  "lost-page": {
+    wrong: ["\n", `\`\`\`\`markdown\n${GOOD_PAGE}\`\`\`\`\n`],
+    right: ["---\ntitle: Retries\n---\n\nShort.\n"],
+  },
+  "open-fence": {
+    wrong: [
+      and("```bash\nnpm install"),
+      with_("retries: 3\n```", "retries: 3"),
+      `${with_("retries: 3\n```", "retries: 3")}\n\`\`\`js\na();\n\`\`\`\n`,
+      { text: "Hello\n\n----\ncode\n", path: "a.adoc", before: "Hello\n" },
+    ],
+    right: [and("````md\n```js\n```\n````"), and("~~~\n```js\n~~~")],
+  },
+  "open-container": {
+    wrong: [
+      and(":::warning\nMind it."),
+      { text: BOX.replace(/:::\n$/, ""), before: BOX },
+      and("{% tabs %}\none\n{% tabs %}\n{% endtabs %}"),
+    ],
+    right: [
+      { text: `${BOX}More\n`, before: BOX },
+      and("::: package.module.Class"),
+      and("{% include 'a.md' %}"),
+    ],
+  },
+  "open-tag": {
+    wrong: [
+      with_("</details>\n", ""),
+      with_("<details>\n", ""),
+      and("Use <your-app> here."),
+      { text: "<Note>\n\nHello\n", path: "a.mdx", before: "Hello\n" },
+      { text: "Hello {a +}\n", path: "a.mdx", before: "Hello\n" },
+    ],
+    right: [
+      and("<br>\n<p>One\n<img src='a.png'>"),
+      and("`<your-app>` and <https://example.com>"),
+      ofNew("<Note>\n\nHello\n\n</Note>\n", "a.mdx"),
+    ],
+  },
+  "open-mark": {
+    wrong: [
+      with_("**tried again**", "**tried again"),
+      with_("`retries`.", "`retries."),
+      with_("(settings.md)", "(settings.md"),
+      with_("](settings.md)", "] (settings.md)"),
+      with_("[the settings](settings.md)", "(the settings)[/settings]"),
+      { text: "Use ``retries` here.\n", path: "a.rst", before: "Use ``retries`` here.\n" },
+    ],
+    right: [and("Take 2 ** 3."), and("All of **/*.md."), and("An array a[1](2)."), and("\\*\\*kept")],
+  },
+  "block-mark": {
+    wrong: [
+      with_("## Settings", "##Settings"),
+      { text: "Overview\n====\n", path: "a.rst", before: "Hello\n" },
+    ],
+    right: [and("#hashtag"), { text: "Overview\n========\n", path: "a.rst", before: "Hello\n" }],
+  },
+  "heading-jump": {
+    wrong: [with_("## Settings", "### Settings"), { text: "# A\n\n## B\n\n#### C\n", before: null }],
+    right: [and("### More"), { text: "# A\n\n### B\n", before: null }],
+  },
+  "blank-line": {
+    wrong: [with_("file:\n\n-", "file:\n-")],
+    right: [and("One:\n- a\n- b"), with_("file:\n\n- `retries`: how often\n", "file:\n\n")],
+  },
+  table: {
+    wrong: [with_("|---|---|", "|---|"), with_("| retries | 3 |", "| retries | 3 | or 4 |")],
+    right: [with_("| pause | 10 s |", "| pause |"), and("Either a | b\n\n---")],
+  },
+  "undefined-reference": {
+    wrong: [and("See [the guide][guide]."), and("See this[^1].")],
+    right: [
+      and("See [the guide][guide].\n\n[guide]: guide.md"),
+      { text: and("[b][y]"), before: and("[a][x]") },
+      and("`a[1][2]` and m[1][2]"),
+    ],
+  },
+  "paragraph-twice": {
+    wrong: [
+      with_(SENTENCE, `${SENTENCE}\n\n${SENTENCE}`),
+      and("```sh\nnpm install a b c d e f\n```\n\n```sh\nnpm install a b c d e f\n```"),
+    ],
+    right: [
+      and("Read on.\n\nRead on."),
+      with_(SENTENCE, `${SENTENCE}\n\n</details>\n\n<details>\n\n${SENTENCE}`),
+    ],
+  },
+};
+
+function asked(page: string | Page): Parameters<typeof findingsOf> {
+  const { text, ...rest } = typeof page === "string" ? { text: page } : page;
+  return [text, rest];
+}
+
+describe.each(HYGIENE_RULES)("%s", (rule) => {
+  const { wrong, right } = PAGES[rule];
+
+  it.each(wrong.map((page, nth) => [nth, page] as const))(
+    "refuses wrong page %i, and not if it is off",
+    (_, page) => {
+      const [text, rest] = asked(page);
+      expect(rulesOf(text, rest)).toContain(rule);
+      expect(rulesOf(text, { ...rest, off: [...(rest?.off ?? []), rule] })).not.toContain(rule);
+    },
+  );
+
+  it.each(right.map((page, nth) => [nth, page] as const))("takes right page %i", (_, page) => {
+    const [text, rest] = asked(page);
+    expect(findingsOf(text, rest).filter((found) => found.rule === rule)).toEqual([]);
+  });
+});
+
+it("says where and what in one sentence", () => {
+  expect(findingsOf(and("```bash\nnpm install"))).toEqual([
+    {
+      rule: "open-fence",
+      path: "docs/retries.md",
+      line: GOOD_PAGE.split("\n").length + 1,
+      says: 'The code block that begins with "```bash" has no end.',
+    },
+  ]);
+});
+
+it("takes what was there before, also where it was edited or has moved to another page", () => {
+  const bad = "<!-- Discussed in docs with the platform team -->";
+  const edited = "<!-- Discussed in docs with the whole platform team -->";
+  expect(findingsOf(and(edited), { before: and(bad) })).toEqual([]);
+  const pages = [
+    { path: "a.md", before: Buffer.from(and(bad)), after: Buffer.from(GOOD_PAGE) },
+    { path: "b.md", before: Buffer.from("Hello\n"), after: Buffer.from(`Hello\n\n${bad}\n`) },
+  ];
+  expect(hygieneFindings({ pages, facts: { words: "", quotedNames: [] }, off: [] })).toEqual([]);
+});
+
+it("finds what is there once more than before", () => {
+  const bad = "<!-- Discussed in docs with the platform team -->";
+  expect(findingsOf(and(`${bad}\n\n${bad}`), { before: and(bad) })).toHaveLength(1);
+});
