@@ -1,5 +1,6 @@
 import { isMdx } from "./folder.ts";
 import { repairLinks } from "./links.ts";
+import { withoutChatter } from "./mood.ts";
 import { replaceLiterally } from "./replacement.ts";
 import { correctSpelling, type Edit, type WordList } from "./spelling.ts";
 import type { Understanding } from "./understanding.ts";
@@ -13,6 +14,8 @@ export type PageEdits = {
   replacements: Edit[];
   /** The text that was added at the end, or null. */
   added: string | null;
+  /** True if words to the requester were taken out. */
+  isTidied: boolean;
   /** One sentence for each thing that was left as it is. */
   left: string[];
 };
@@ -26,7 +29,7 @@ export function editPage(
   files: readonly string[],
 ): PageEdits {
   const mdx = isMdx(path);
-  const none = { spelling: [], links: [], replacements: [], added: null, left: [] };
+  const none = { spelling: [], links: [], replacements: [], added: null, isTidied: false, left: [] };
   const edits: PageEdits = { path, text: original, ...none };
   if (understanding.addition !== null) {
     edits.added = understanding.addition;
@@ -36,6 +39,10 @@ export function editPage(
     const replaced = replaceLiterally(edits.text, mdx, replacement);
     edits.text = replaced.text;
     edits.replacements.push(...replaced.edits);
+  }
+  if (understanding.asked !== null) {
+    edits.text = withoutChatter(edits.text);
+    edits.isTidied = edits.text !== original;
   }
   if (understanding.isSpelling) {
     const corrected = correctSpelling(edits.text, mdx, words);

@@ -41,6 +41,18 @@ export async function dawdle(moodOf: () => AgentMood, pages: number, signal: Abo
   signal.throwIfAborted();
 }
 
+const CHATTER = "Certainly! Here is the updated page:\n\n";
+
+/** A page's text with words to the requester at its top, as language models leave them there. */
+export function withChatter(text: string): string {
+  return CHATTER + text;
+}
+
+/** The text without such words. */
+export function withoutChatter(text: string): string {
+  return text.replaceAll(CHATTER, "");
+}
+
 /**
  * Resolves to false if the person who is asked says no. Nobody to ask, or no answer, counts as a
  * yes.

@@ -2,7 +2,7 @@ import { answerOf, termsOf } from "./answer.ts";
 import { editPage, type PageEdits } from "./edit-page.ts";
 import { isPage } from "./folder.ts";
 import { isAboutConflicts, withoutConflicts } from "./conflicts.ts";
-import { dawdle, isAllowed, ToldToFailError } from "./mood.ts";
+import { dawdle, isAllowed, ToldToFailError, withChatter } from "./mood.ts";
 import type { TurnOperations } from "./operations.ts";
 import { readReview } from "./read-review.ts";
 import { answerReview } from "./review.ts";
@@ -46,13 +46,14 @@ export async function takeTurn(
       const before = await operations.read(path);
       const page = editPage(path, before, understanding, words, files);
       edits.push(page);
-      if (isChanged(page)) await operations.write(path, before, page.text);
+      const chats = operations.moodOf() === "chats" && understanding.asked === null;
+      if (isChanged(page)) await operations.write(path, before, chats ? withChatter(page.text) : page.text);
     }
   }
   const terms = isAnything(understanding) ? null : termsOf(prompt);
   if (terms !== null) return operations.say(answerOf(terms, await readAll(pages, operations)));
   // The second round changed nothing, so the message of the first one still holds.
-  if (understanding.brokenLinks !== null && !edits.some(isChanged)) return;
+  if (understanding.asked !== null && !edits.some(isChanged)) return;
   await operations.say(summarize(understanding, edits, pages));
 }
 

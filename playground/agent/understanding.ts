@@ -14,6 +14,8 @@ export type Understanding = {
   missingPage: string | null;
   /** Targets of links that the project's checks found broken, or null if no check has run yet. */
   brokenLinks: readonly string[] | null;
+  /** What was asked for before a check found something, or null if no check has run yet. */
+  asked: Understanding | null;
 };
 
 const CHECKED = "\n\nThe project's checks found problems";
@@ -62,7 +64,7 @@ export function splitPrompt(prompt: string): { instructions: string; quoted: str
 /** Reads what a prompt asks of this agent. `pages` are all pages there are: relative, with "/". */
 export function understand(prompt: string, pages: readonly string[]): Understanding {
   const at = prompt.indexOf(CHECKED);
-  if (at >= 0) return understandFindings(prompt.slice(at), pages);
+  if (at >= 0) return understandFindings(prompt.slice(at), pages, understand(prompt.slice(0, at), pages));
   const { instructions, quoted } = splitPrompt(prompt);
   const { replacements, rest } = readReplacements(instructions);
   const hasSpelling = says(rest, SPELLING);
@@ -85,6 +87,7 @@ export function understand(prompt: string, pages: readonly string[]): Understand
     pages: named.length > 0 || missingPage !== null ? named : namedPages(quoted, pages),
     missingPage,
     brokenLinks: null,
+    asked: null,
   };
 }
 
@@ -94,15 +97,16 @@ export function isAnything({ isSpelling, isLinks, replacements, addition }: Unde
 }
 
 /** Reads the findings of the project's checks. Everything that was asked for is done by now. */
-function understandFindings(findings: string, pages: readonly string[]): Understanding {
+function understandFindings(findings: string, pages: readonly string[], asked: Understanding): Understanding {
   return {
     isSpelling: false,
     isLinks: true,
     replacements: [],
     addition: null,
-    pages: pages.filter((page) => findings.includes(`- ${page}: `)),
+    pages: pages.filter((page) => findings.includes(`- ${page}:`)),
     missingPage: null,
     brokenLinks: [...findings.matchAll(BROKEN_LINK)].flatMap(([, target]) => target ?? []),
+    asked,
   };
 }
 

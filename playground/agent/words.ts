@@ -58,12 +58,28 @@ export function summarize(
     .filter(({ from }) => !changed.some((page) => page.replacements.some((edit) => edit.from === from)))
     .map(({ from }) => `- "${from}" was not found`);
   return text(
-    titleOf(changed, edits.length),
-    understanding.brokenLinks === null ? "" : "The project's check found broken links in my first changes.",
+    understanding.asked !== null && changed.every(isOnlyTidied)
+      ? sentence(workOf(understanding.asked))
+      : titleOf(changed, edits.length),
+    understanding.asked === null ? "" : whatChecksFound(changed),
     changed.map(describePage).join("\n"),
     left.length + notFound.length === 0 ? "" : `Not changed:\n${[...left, ...notFound].join("\n")}`,
     `${WHAT_I_AM} Please check what I did.`,
   );
+}
+
+/** What the checks found in the first round, as far as this one has mended it. */
+function whatChecksFound(changed: readonly PageEdits[]): string {
+  return [
+    ...(changed.every(isOnlyTidied) ? [] : ["The project's check found broken links in my first changes."]),
+    ...(changed.some(({ isTidied }) => isTidied)
+      ? ["The project's check found words to you on the page. I took them out."]
+      : []),
+  ].join(" ");
+}
+
+function isOnlyTidied({ spelling, links, replacements, added }: PageEdits): boolean {
+  return added === null && spelling.length + links.length + replacements.length === 0;
 }
 
 /** The last message of a turn about a review or failed checks. */
@@ -94,8 +110,8 @@ export function resolved(paths: readonly string[]): string {
 }
 
 /** True if the page's text changed. */
-export function isChanged({ spelling, links, replacements, added }: PageEdits): boolean {
-  return added !== null || spelling.length + links.length + replacements.length > 0;
+export function isChanged(edits: PageEdits): boolean {
+  return edits.isTidied || !isOnlyTidied(edits);
 }
 
 function titleOf(changed: readonly PageEdits[], looked: number): string {
@@ -118,20 +134,24 @@ function titleOf(changed: readonly PageEdits[], looked: number): string {
     ...(links > 0 ? [`repair ${counted(links, "link")}`] : []),
   ].join(", ");
   const where = changed.length === 1 ? first.path : counted(changed.length, "page");
-  return `${did.charAt(0).toUpperCase()}${did.slice(1)} in ${where}`;
+  return sentence(`${did} in ${where}`);
 }
 
 function describePage(page: PageEdits): string {
   return `- ${page.path}: ${editsOf(page)}`;
 }
 
-function editsOf({ spelling, links, replacements, added }: PageEdits): string {
+function editsOf({ spelling, links, replacements, added, isTidied }: PageEdits): string {
   const edits = [...replacements, ...spelling, ...links];
   const shown = edits
     .slice(0, MAX_SHOWN)
     .map(({ from, to, count }) => `${from} → ${to}${count > 1 ? ` (${count} times)` : ""}`);
   const more = edits.length > MAX_SHOWN ? `; and ${edits.length - MAX_SHOWN} more` : "";
-  const all = [...(added === null ? [] : ["a paragraph at the end"]), ...shown];
+  const all = [
+    ...(added === null ? [] : ["a paragraph at the end"]),
+    ...(isTidied ? ["words to you taken out"] : []),
+    ...shown,
+  ];
   return all.join("; ") + more;
 }
 
@@ -142,6 +162,10 @@ function counted(count: number, noun: string): string {
 function listOf(pages: readonly string[]): string {
   const more = pages.length > 20 ? `, and ${pages.length - 20} more` : "";
   return pages.slice(0, 20).join(", ") + more;
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
 function short(text: string): string {

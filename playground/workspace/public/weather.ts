@@ -34,7 +34,22 @@ const AGENT_CHOICES = [
     label: "Asks first",
     watch: "Before it changes anything, it asks you in the thread, with buttons, and waits for your answer.",
   },
+  {
+    value: "chats",
+    label: "Chats on the page",
+    watch:
+      "It writes “Certainly! Here is the updated page:” on each page. A check that every turn has " +
+      "finds that, and the agent takes it out again.",
+  },
 ] as const;
+
+const AGENT_WORDS = {
+  normal: null,
+  slow: "Agent slow",
+  fails: "Agent fails",
+  asks: "Agent asks first",
+  chats: "Agent chats",
+} as const;
 
 const CLEAR = "clear";
 
@@ -181,9 +196,7 @@ function inWords(weather: WeatherState | null): string[] {
     weather.isJobServiceDown ? "Job service down" : null,
     weather.isJobServiceSlow ? "Job service slow" : null,
     weather.isAppRunning ? null : "App not running",
-    weather.agent === null
-      ? null
-      : { normal: null, slow: "Agent slow", fails: "Agent fails", asks: "Agent asks first" }[weather.agent],
+    weather.agent === null ? null : AGENT_WORDS[weather.agent],
   ].filter((word) => word !== null);
   return words.length === 0 ? [CLEAR] : words;
 }

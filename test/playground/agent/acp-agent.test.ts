@@ -366,6 +366,20 @@ it("asks before it begins when it is told to, and takes a no", async () => {
   expect(Object.keys(await world.changes())).toEqual(["docs/quickstart.md"]);
 });
 
+it("leaves words to the requester on the page when it is told to, and takes them out when a check finds them", async () => {
+  await using world = await openWorld(undefined, "chats");
+  const page = join(world.root, "docs/quickstart.md");
+  const asked = "fix the typos in the quickstart";
+  await world.prompt(asked);
+  expect(await readFile(page, "utf8")).toMatch(/^Certainly! Here is the updated page:\n\n/);
+  const finding = `hygiene:\n- docs/quickstart.md:1 This is said to the requester, and not to readers.`;
+  await world.prompt(`${asked}\n\nThe project's checks found problems.\n\n${finding}`);
+  expect(await readFile(page, "utf8")).not.toContain("Certainly");
+  expect(world.summary()).toMatch(/^Correct common misspellings in docs\/quickstart\.md\n/);
+  expect(world.summary()).toContain("The project's check found words to you on the page. I took them out.");
+  expect(Object.keys(await world.changes())).toEqual(["docs/quickstart.md"]);
+});
+
 it(
   "changes something at each request that the page offers as an example, or answers a question",
   { tags: "nightly" },

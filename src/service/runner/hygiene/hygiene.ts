@@ -23,20 +23,14 @@ export function hygieneFindings({ pages, facts, off }: CheckedChange): HygieneFi
   const findings: HygieneFinding[] = [];
   for (const rule of HYGIENE_RULES.filter((each) => !off.includes(each))) {
     const find = RULES[rule];
-    const known: Placed[] = [];
-    const fresh: Placed[] = [];
-    for (const { page, before } of read) {
-      if (before !== null) known.push(...placed(before, find(before, null, facts)));
-      if (page !== null) fresh.push(...placed(page, find(page, before, facts)));
-    }
+    const on = (page: DocPage | null, was: DocPage | null): Placed[] =>
+      page === null ? [] : find(page, was, facts).map((each) => ({ ...each, page }));
+    const known = read.flatMap(({ before }) => on(before, null));
+    const fresh = read.flatMap(({ page, before }) => on(page, before));
     for (const { page, at, says } of newOnes(fresh, known))
       findings.push({ rule, path: page.path, line: lineAt(page, at), says });
   }
   return findings.toSorted((one, other) => order(one.path, other.path) || one.line - other.line);
-}
-
-function placed(page: DocPage, found: readonly Trace[]): Placed[] {
-  return found.map((each) => ({ ...each, page }));
 }
 
 function order(one: string, other: string): number {

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld, START_FILES } from "../../../support/runner-world.ts";
+import { ReaderProcesses } from "../../../../src/service/runner/process/apart/apart.ts";
 import { shellCheck } from "../../../support/shell-check.ts";
 
 const OPEN = "# Quickstart\\n\\nInstall it:\\n\\n```sh\\nnpm install acme\\n";
@@ -21,10 +22,12 @@ it("sends what no page should have back to the agent, without a setting, and tak
   await using world = await openRunnerWorld({ remote: "folder" });
   const mends = `fs.appendFileSync("docs/quickstart.md", "\`\`\`\\n")`;
   const result = await world.run(world.project(agentThat(mends)));
-  expect(result).toMatchObject({ kind: "pull-request", checks: [] });
+  const checks = [{ name: "hygiene", result: "passed", findings: [] }];
+  expect(result).toMatchObject({ kind: "pull-request", checks });
   expect(await world.show("docs/told.md")).toContain(`hygiene:\n    - ${FINDING}`);
   expect(await world.show("docs/quickstart.md")).toContain("npm install acme\n```");
-  expect(world.pulls()).toMatchObject([{ isDraft: false }]);
+  const body = expect.stringMatching(/Our checks passed[^]*hygiene/);
+  expect(world.pulls()).toMatchObject([{ isDraft: false, body }]);
 });
 
 it("publishes what stays as a draft that says so, beside the project's own checks", async () => {
@@ -38,6 +41,27 @@ it("publishes what stays as a draft that says so, beside the project's own check
     ],
   });
   expect(world.pulls()).toMatchObject([{ isDraft: true, body: expect.stringContaining("has no end") }]);
+});
+
+it("publishes a change that takes too long to read, and says that it isn't checked", async () => {
+  using readers = new ReaderProcesses({ timeLimitMs: 8000 });
+  await using world = await openRunnerWorld({ ...LOGIC_ONLY, readers });
+  const agent = inlineAgent(`fs.appendFileSync("docs/quickstart.md", "[^a".repeat(100_000))`);
+  expect(await world.run(world.project(agent))).toMatchObject({
+    kind: "pull-request",
+    checks: [{ name: "hygiene", result: "not-checked", findings: [expect.stringContaining("too long")] }],
+  });
+  expect(world.pulls()).toMatchObject([{ isDraft: false, body: expect.stringContaining("not checked") }]);
+});
+
+it("says of a page that is too large that it isn't checked", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const agent = inlineAgent(`fs.writeFileSync("docs/quickstart.md", "Many words.\\n".repeat(200_000))`);
+  const findings = ["1 page can't be read: too large."];
+  expect(await world.run(world.project(agent))).toMatchObject({
+    kind: "pull-request",
+    checks: [{ name: "hygiene", result: "not-checked", findings }],
+  });
 });
 
 it("leaves out the rules that a project doesn't want", async () => {

@@ -28,12 +28,12 @@ type Change = { base: string; commit: string; changed: readonly ChangedPath[] };
 /**
  * Runs the project's checks on both commits, one after the other: the one that would be pushed, and
  * its base. Only findings that are new in `commit` count. Rejects if aborted, and with a `GitError`
- * if the two can't be compared.
+ * if the two can't be compared. `earlier` are the checks of the turn's first round.
  */
 export async function runChecks(
   turn: RunnerTurn,
   context: TurnContext,
-  { base, commit }: { base: string; commit: string },
+  { base, commit, earlier = [] }: { base: string; commit: string; earlier?: readonly ProjectCheck[] },
 ): Promise<ChecksResult> {
   const all: ChecksResult = { checks: [], hasBlockingFindings: false, blocking: "" };
   const changed = await context.mirror.use((git) => changedPages(git, base, commit));
@@ -47,8 +47,9 @@ export async function runChecks(
     all.blocking += `${check.name}:\n${judged.lines.map((line) => `- ${line}\n`).join("")}`;
   };
   const hygiene = await checkHygiene(turn, context, change);
-  // People care for what it finds. That nothing is wrong goes without saying.
-  if (hygiene !== null && hygiene.result !== "passed") add({ name: HYGIENE, blocking: true }, hygiene);
+  // That nothing is wrong goes without saying. That something was, and was mended, doesn't.
+  const isTold = hygiene?.result !== "passed" || earlier.some(({ name }) => name === HYGIENE);
+  if (hygiene !== null && isTold) add({ name: HYGIENE, blocking: true }, hygiene);
   for (const [index, check] of turn.project.verify.filter(runsCommand).entries()) {
     context.onProgress(`checking: ${check.name}`);
     add(check, await judge(check, `${turn.jobId}.check${index}`, change, turn, context));

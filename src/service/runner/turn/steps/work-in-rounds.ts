@@ -74,7 +74,7 @@ export async function workInRounds(
     };
     const second = await workAgain({ tree, base, contexts }, rest, meter.context, first, findings);
     if (second.commit === null) return { ...second, ...nothing, isTakenBack: true };
-    const again = await runChecks(turn, context, { base, commit: second.commit });
+    const again = await runChecks(turn, context, { base, commit: second.commit, earlier: checked.checks });
     const { checks, hasBlockingFindings } = again;
     return { ...second, checks, hasBlockingFindings, isTakenBack: false };
   } catch (error) {
