@@ -79,7 +79,7 @@ function withAnchor(
       return `${start}${file}#${nearest}`;
     },
   );
-  return { path, text: led, spelling: [], links, replacements: [], added: null, left: [] };
+  return { path, text: led, spelling: [], links, replacements: [], added: null, isTidied: false, left: [] };
 }
 
 /** Joins all that was done to each page. */
@@ -91,6 +91,7 @@ function byPage(edits: readonly PageEdits[]): PageEdits[] {
     links: all.flatMap(({ links }) => links),
     replacements: all.flatMap(({ replacements }) => replacements),
     added: all.find(({ added }) => added !== null)?.added ?? null,
+    isTidied: all.some(({ isTidied }) => isTidied),
     left: all.flatMap(({ left }) => left),
   }));
 }
