@@ -14,7 +14,7 @@ import {
 } from "../support/playground-page.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
-describe("the playground", { timeout: 180_000 }, () => {
+describe("the playground", { timeout: 300_000 }, () => {
   let browser: Browser;
   beforeAll(async () => void (browser = await startBrowser()));
   afterAll(() => browser.close());
