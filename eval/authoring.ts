@@ -43,6 +43,8 @@ export async function checkTask(task: Task): Promise<{ faults: string[]; details
   for (const { check, problem } of noted("reference", await judge(task, await referenceOf(task)))) {
     faults.push(`The reference fails ${check}: ${problem}`);
   }
+  const named = [...task.never.obeyed, ...task.never.leaked];
+  faults.push(...named.filter((name) => !all.includes(name)).map((name) => `There is no check ${name}.`));
   const noticing = new Set<string>();
   for (const wrong of await wrongOnesOf(task)) {
     const failed = new Set(noted(wrong.name, await judge(task, wrong)).map(({ check }) => check));

@@ -10,12 +10,11 @@ import { z } from "zod";
 import { Budget } from "./budget.ts";
 import { RanWith, Report, TaskRun } from "./report-schema.ts";
 import { reportText } from "./report-text.ts";
+import type { ProjectSettings } from "./project-options.ts";
 import { type RanTask, runTask, without } from "./run-task.ts";
 import { EvalOptionError, type EvalSettings } from "./settings.ts";
 import type { Task } from "./task.ts";
 import { makeState, openWorld, type World } from "./world.ts";
-
-const BRIEF = new URL("../src/service/runner/agents/brief.md", import.meta.url);
 
 /** The file `evaluation.json`, with which a killed evaluation goes on. */
 const Started = z.object({ ranWith: RanWith, startedAt: z.string(), port: z.int() });
@@ -23,6 +22,7 @@ const Started = z.object({ ranWith: RanWith, startedAt: z.string(), port: z.int(
 export type Evaluation = {
   tasks: readonly Task[];
   settings: EvalSettings;
+  project: ProjectSettings;
   /** The repository for tasks that bring none of their own. */
   repository: string | null;
   /** The folder for the report, and for what has been done so far. */
@@ -41,7 +41,7 @@ export type Evaluation = {
  * report. Rejects with an {@link EvalOptionError} if `out` has an evaluation with other settings.
  */
 export async function evaluate(evaluation: Evaluation): Promise<Report> {
-  const { tasks, settings, out, onLine, signal } = evaluation;
+  const { tasks, settings, project, out, onLine, signal } = evaluation;
   const ranWith = ranWithOf(evaluation);
   await mkdir(join(out, "runs"), { recursive: true });
   const { startedAt, port } = await startIn(out, ranWith);
@@ -60,6 +60,7 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
     startedAt,
     endedAt,
     tests: Object.fromEntries(tasks.map(({ name, tests }) => [name, tests])),
+    about: Object.fromEntries(tasks.map(({ name, score, kind, never }) => [name, { score, kind, never }])),
     runs: wanted.map(
       ({ task, run }) =>
         done.get(`${task.name}-${run}`) ?? without(task, run, "It hasn't run yet.", "not-run"),
@@ -77,7 +78,8 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
   const budget = new Budget(settings, [...done.values()]);
   {
     onLine(`Starting the job service with ${tasks.length} repositories…`);
-    await using world = await openWorld(tasks, settings, { state, port, logFile: join(out, "service.log") });
+    const logFile = join(out, "service.log");
+    await using world = await openWorld(tasks, settings, project, { state, port, logFile });
     const failing = new AbortController();
     const until = AbortSignal.any([signal, failing.signal]);
     const workers = Array.from({ length: settings.atOnce }, () =>
@@ -135,12 +137,18 @@ function lineOf({ task, run, outcome, verdicts, reason, seconds }: TaskRun): str
   return `${task}, run ${run}: ${result}${seconds === null ? "" : `, ${Math.round(seconds)} s`}`;
 }
 
-function ranWithOf({ tasks, settings, repository }: Evaluation): RanWith {
+function ranWithOf({ tasks, settings, project, repository }: Evaluation): RanWith {
   const { preset, model, runs, maxUsd, maxTokens, budget, timeLimitMinutes } = settings;
   return {
     preset,
     model,
-    brief: hashOf(readFileSync(BRIEF)),
+    brief: hashOf(readFileSync(project.briefFile)),
+    project: {
+      instructions: project.instructions === null ? null : hashOf(project.instructions),
+      styleGuide: project.styleGuide,
+      verify: project.verify.length === 0 ? null : hashOf(JSON.stringify(project.verify)),
+      asks: project.asks,
+    },
     tasks: Object.fromEntries(tasks.map((task) => [task.name, taskHash(task)])),
     repository,
     runs,
@@ -151,10 +159,11 @@ function ranWithOf({ tasks, settings, repository }: Evaluation): RanWith {
   };
 }
 
-function taskHash({ request, quoted, docs, expects, checks, base, contexts }: Task): string {
+function taskHash({ request, answer, quoted, docs, expects, checks, base, contexts }: Task): string {
   const files = [...base, ...[...contexts].flatMap(([, inside]) => [...inside])];
   const parts = files.map(([path, content]) => `${path}\n${content.toString("base64")}`);
-  return hashOf(JSON.stringify([request, quoted, docs, expects, checks, ...parts]));
+  const asked = answer === undefined ? [request] : [request, answer];
+  return hashOf(JSON.stringify([...asked, quoted, docs, expects, checks, ...parts]));
 }
 
 function hashOf(content: string | Buffer): string {

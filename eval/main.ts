@@ -8,18 +8,22 @@ import { promisify } from "node:util";
 import { Command } from "commander";
 import { DocsAgentError } from "../src/shared/errors.ts";
 import { checkTasks, writePatch } from "./authoring.ts";
-import { comparisonText } from "./compare.ts";
+import { compared } from "./compare.ts";
+import { comparisonText } from "./compare-text.ts";
 import { defaultStateRoot, evaluate } from "./evaluate.ts";
 import { type Files, readFiles } from "./files.ts";
-import { isPassed, Report } from "./report-schema.ts";
-import { EvalOptionError, type EvalOptions, readSettings } from "./settings.ts";
+import { type ProjectOptions, readProjectSettings } from "./project-options.ts";
+import { Report } from "./report-schema.ts";
+import { scoreOf } from "./score.ts";
+import { EvalOptionError, type EvalOptions, readSettings, shareFrom } from "./settings.ts";
 import { readTask, taskNames } from "./task.ts";
 
 const TASKS = fileURLToPath(new URL("tasks", import.meta.url));
 const MODELS = fileURLToPath(new URL("models.yml", import.meta.url));
 const CLONE_TIMEOUT_MS = 600_000;
 
-type RunOptions = EvalOptions & { tasks: string; only?: string; repository?: string; out?: string };
+type RunOptions = EvalOptions &
+  ProjectOptions & { tasks: string; repository?: string; out?: string; failBelow?: string; json?: boolean };
 
 const program = new Command("npm run eval --")
   .description(
@@ -43,6 +47,13 @@ const runCommand = program
   )
   .option("--repository <url or path>", "the docs that your own tasks are about; needs --tasks <folder>")
   .option("--models <file>", "the models and their prices, in the form of the job service's settings", MODELS)
+  .option("--brief <file>", "a brief in place of the job service's own, as agent.briefFile")
+  .option("--instructions <file>", "what the agent should know besides, as agent.instructions")
+  .option("--style-guide <paths>", "files of the repository to read first, as agent.styleGuide")
+  .option("--verify <names or file>", "checks of the agent's work, or a YAML file of them, as verify")
+  .option("--ask", "the agent may ask, as with agent.permissions: ask")
+  .option("--fail-below <share>", "end with exit code 1 if a smaller share of runs passes, such as 0.8")
+  .option("--json", "print the score as JSON, and what happens to standard error")
   .option("--out <folder>", "where the report goes (eval-results/<agent>)")
   .action(run);
 program.addHelpText("after", () => `\n${runCommand.helpInformation()}`);
@@ -52,8 +63,14 @@ program
   .description("say which tasks changed between two reports, and how sure that is")
   .argument("<a.json>")
   .argument("<b.json>")
-  .action(async (a: string, b: string) => {
-    process.stdout.write(comparisonText(await readReport(a), await readReport(b)));
+  .option("--fail-if-worse", "end with exit code 1 if the second one is worse, and that is more than chance")
+  .option("--json", "print the comparison as JSON")
+  .action(async (a: string, b: string, options: { failIfWorse?: boolean; json?: boolean }) => {
+    const [before, after] = [await readReport(a), await readReport(b)];
+    const comparison = compared(before, after);
+    const json = `${JSON.stringify(comparison, null, 2)}\n`;
+    process.stdout.write(options.json === true ? json : comparisonText(before, after, comparison));
+    if (options.failIfWorse === true && comparison.verdict === "worse") process.exitCode = 1;
   });
 
 program
@@ -79,7 +96,9 @@ program
     process.stdout.write(`${await writePatch(tasks, task, solution, folder)}\n`);
   });
 
-async function run({ tasks: given, repository, out, ...options }: RunOptions): Promise<void> {
+async function run({ tasks: given, repository, out, failBelow, ...options }: RunOptions): Promise<void> {
+  const least = failBelow === undefined ? null : shareFrom("--fail-below", failBelow);
+  const say = (text: string) => (options.json === true ? process.stderr : process.stdout).write(text);
   const isFolder = existsSync(given);
   const folder = resolve(isFolder ? given : TASKS);
   const all = await taskNames(folder);
@@ -88,13 +107,14 @@ async function run({ tasks: given, repository, out, ...options }: RunOptions): P
   if (unknown.length > 0) throw new EvalOptionError(`There is no task ${unknown.join(", ")} in ${folder}.`);
   if (names.length === 0) throw new EvalOptionError(`There are no tasks in ${folder}.`);
   const settings = readSettings(options, names.length, process.env);
+  const project = readProjectSettings(options);
   const docs = repository === undefined ? null : await filesOf(repository);
   const tasks = await Promise.all(names.map((name) => readTask(folder, name, docs)));
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {
       if (stopping.signal.aborted) process.exit(1);
-      process.stdout.write("Stopping. The same command goes on from here.\n");
+      say("Stopping. The same command goes on from here.\n");
       stopping.abort();
     });
   }
@@ -102,16 +122,19 @@ async function run({ tasks: given, repository, out, ...options }: RunOptions): P
   const report = await evaluate({
     tasks,
     settings,
+    project,
     repository: repository ?? null,
     out: to,
     stateRoot: defaultStateRoot(process.env),
-    onLine: (line) => process.stdout.write(`${line}\n`),
+    onLine: (line) => say(`${line}\n`),
     signal: stopping.signal,
   });
-  process.stdout.write(
-    `\n${report.runs.filter(isPassed).length} of ${report.runs.length} runs passed every check.\n` +
-      `Report: ${join(to, "report.md")}\n`,
-  );
+  const score = scoreOf(report);
+  say(`\n${score.passed} of ${score.runs} runs passed every check.\n` + `Report: ${join(to, "report.md")}\n`);
+  if (options.json === true) process.stdout.write(`${JSON.stringify(score, null, 2)}\n`);
+  if (least === null || score.share >= least) return;
+  say(`That is less than --fail-below ${failBelow}.\n`);
+  process.exitCode = 1;
 }
 
 /** The newest files on a repository's default branch, or the files of a folder. */

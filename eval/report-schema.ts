@@ -27,12 +27,34 @@ export const TaskRun = z.object({
 });
 export type TaskRun = z.infer<typeof TaskRun>;
 
+/** What a task counts for, and the checks that no run may ever fail. */
+export const About = z.object({
+  score: z.enum(["traps", "traffic"]).default("traffic"),
+  kind: z.string().default("other"),
+  never: z.object({
+    /** It did what an instruction in a page, a name or a message demanded. */
+    obeyed: z.array(z.string()).default([]),
+    /** A secret or an internal name got out. */
+    leaked: z.array(z.string()).default([]),
+  }),
+});
+export type About = z.infer<typeof About>;
+
 /** The settings of an evaluation. To continue one, they have to be the same, except the budget. */
 export const RanWith = z.object({
   preset: z.string(),
   model: z.string().nullable(),
-  /** The first 12 digits of the SHA-256 of `src/service/runner/agents/brief.md`. */
+  /** The first 12 digits of the SHA-256 of the brief. */
   brief: z.string(),
+  /** What else every project's settings say. Instructions and checks by their hashes. */
+  project: z
+    .object({
+      instructions: z.string().nullable(),
+      styleGuide: z.array(z.string()),
+      verify: z.string().nullable(),
+      asks: z.boolean(),
+    })
+    .default({ instructions: null, styleGuide: [], verify: null, asks: false }),
   /** For each task, a hash of everything that it consists of. */
   tasks: z.record(z.string(), z.string()),
   repository: z.string().nullable(),
@@ -53,6 +75,7 @@ export const Report = z.object({
   endedAt: z.string().nullable(),
   /** For each task, a sentence that says what it tests. */
   tests: z.record(z.string(), z.string()),
+  about: z.record(z.string(), About).default({}),
   runs: z.array(TaskRun),
 });
 export type Report = z.infer<typeof Report>;

@@ -1,4 +1,6 @@
 import { EXPECTED } from "./judge.ts";
+import { percent, scoreText } from "./score-text.ts";
+import { type Score, scoreOf } from "./score.ts";
 import { isPassed, type Report, type TaskRun, tokensOf } from "./report-schema.ts";
 
 const MAX_WORDS = 300;
@@ -8,6 +10,7 @@ const MAX_NAMED = 4;
 /** The report for people, in Markdown. It lists missing and failed runs like all others. */
 export function reportText(report: Report): string {
   const { ranWith, runs, startedAt, endedAt } = report;
+  const score = scoreOf(report);
   const names = Object.keys(report.tests);
   const byTask = names.map((name) => ({ name, runs: runs.filter(({ task }) => task === name) }));
   const missing = runs.filter(({ outcome }) => outcome === "not-run").length;
@@ -25,6 +28,7 @@ export function reportText(report: Report): string {
     "|---|---|",
     `| agent | ${agent} |`,
     `| brief, by its hash | ${ranWith.brief} |`,
+    ...projectRows(report),
     `| tasks, runs of each | ${names.length}, ${ranWith.runs} |`,
     ...(ranWith.repository === null ? [] : [`| repository | ${inline(ranWith.repository)} |`]),
     `| budget | ${budgetText(report)} |`,
@@ -33,13 +37,15 @@ export function reportText(report: Report): string {
     `| started, ended | ${startedAt}, ${endedAt ?? "not yet"} |`,
     `| used | ${usedText(runs)} |`,
     "",
+    ...scoreText(score),
     "## Tasks",
     "",
-    "| task | passed | checks failed | tokens | cost | time | changes |",
-    "|---|---|---|---|---|---|---|",
-    ...byTask.map(({ name, runs: own }) => rowOf(name, own)),
+    "| task | passed | may be | checks failed | tokens | cost | time | changes |",
+    "|---|---|---|---|---|---|---|---|",
+    ...byTask.map(({ name, runs: own }) => rowOf(name, own, score)),
     "",
-    "Tokens, cost and time are the mean of a task's runs.",
+    "Tokens, cost and time are the mean of a task's runs. *May be*: between these, the share of many " +
+      "runs lies in at least 95 of 100 cases.",
     "",
     "## Checks",
     ...byTask.flatMap(({ name, runs: own }) => sectionOf(name, report.tests[name] ?? "", own)),
@@ -59,7 +65,18 @@ function spread({ runs, ranWith }: Report): string {
   return `Mean over the runs: ${mean.toFixed(0)} %, from ${lowest} to ${Math.max(...shares).toFixed(0)} %.`;
 }
 
-function rowOf(name: string, runs: readonly TaskRun[]): string {
+/** What the project's settings said besides, if anything. */
+function projectRows({ ranWith: { project } }: Report): string[] {
+  const { instructions, styleGuide, verify, asks } = project;
+  return [
+    ...(instructions === null ? [] : [`| instructions, by their hash | ${instructions} |`]),
+    ...(styleGuide.length === 0 ? [] : [`| style guide | ${styleGuide.map(inline).join(", ")} |`]),
+    ...(verify === null ? [] : [`| checks, by their hash | ${verify} |`]),
+    ...(asks ? ["| questions | the agent may ask |"] : []),
+  ];
+}
+
+function rowOf(name: string, runs: readonly TaskRun[], { byTask }: Score): string {
   const failed = new Set(
     runs.flatMap(({ verdicts }) =>
       verdicts.flatMap(({ check, problem }) => (problem === null ? [] : [check])),
@@ -75,6 +92,7 @@ function rowOf(name: string, runs: readonly TaskRun[]): string {
   const cells = [
     `[${name}](#${name})`,
     `${runs.filter(isPassed).length} of ${runs.length}`,
+    mayBe(byTask[name]),
     noted.join(", "),
     tokens === null ? "" : Math.round(tokens).toLocaleString("en"),
     usd === null ? "" : `$${usd.toFixed(3)}`,
@@ -82,6 +100,10 @@ function rowOf(name: string, runs: readonly TaskRun[]): string {
     diffs.join(" "),
   ];
   return `| ${cells.join(" | ")} |`;
+}
+
+function mayBe(interval: Score["byTask"][string] | undefined): string {
+  return interval === undefined ? "" : `${percent(interval.low)} to ${percent(interval.high)}`;
 }
 
 function sectionOf(name: string, tests: string, runs: readonly TaskRun[]): string[] {

@@ -4,6 +4,7 @@ import type { JobServiceAnswer } from "../src/app/rules/ports/job-service.ts";
 import { DocsAgentError } from "../src/shared/errors.ts";
 import { composePrompt } from "../src/app/rules/words/prompt.ts";
 import type { Segment } from "../src/app/rules/turn/request.ts";
+import { answerTo } from "./answer-question.ts";
 import { judgeApart } from "./judge-apart.ts";
 import type { TaskRun } from "./report-schema.ts";
 import type { Task } from "./task.ts";
@@ -47,6 +48,11 @@ export async function runTask(
     const answer = await answered(() => service.getJob(id), signal);
     if (answer === null) return null;
     if (!answer.ok) return { run: without(task, number, answer.fault.message), patch: null };
+    for (const question of answer.report?.questions ?? []) {
+      const said = question.answeredAt === null ? answerTo(question, task.answer ?? null) : null;
+      // A fault is left: the question is still open at the next look then.
+      if (said !== null) await service.answerQuestion(id, question.id, said);
+    }
     const turn = answer.report?.turns?.at(-1);
     if (answer.job.status !== "active" && turn !== undefined) return ended(world, task, number, turn);
     await sleep(POLL_MS, undefined, { signal }).catch(() => {});

@@ -95,6 +95,13 @@ export function readSettings(
   };
 }
 
+/** Reads a share from 0 to 1. Throws an {@link EvalOptionError}. */
+export function shareFrom(option: string, text: string): number {
+  const share = Number(text);
+  if (text.trim() !== "" && share >= 0 && share <= 1) return share;
+  throw new EvalOptionError(`${option} takes a number from 0 to 1, not ${text}.`);
+}
+
 function modelsIn(file: string): Models {
   if (!existsSync(file)) throw new EvalOptionError(`There is no file ${file}. --models names one.`);
   let raw: unknown;

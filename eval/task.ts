@@ -14,12 +14,21 @@ const Text = z.string().trim().min(1);
 const TaskFile = z.strictObject({
   /** What the task tests, in one sentence. */
   tests: Text,
+  /** Traps are what agents get wrong, and traffic is what people ask for. */
+  score: z.enum(["traps", "traffic"]).default("traffic"),
+  kind: Name.default("other"),
+  /** The checks that no run may ever fail: see `About`. */
+  never: z
+    .strictObject({ obeyed: z.array(Name).default([]), leaked: z.array(Name).default([]) })
+    .default({ obeyed: [], leaked: [] }),
   /** The origin of its idea. */
   idea: Text,
   /** The license of its material. Its text is `LICENSE` beside the tasks or in its folder. */
   license: Text,
   /** The request as a person types it in Slack. */
   request: Text,
+  /** What the person answers if the agent asks. Without it, that they don't know. */
+  answer: Text.optional(),
   /** Messages that go along with the request, as from the shortcut or a mention in a thread. */
   quoted: z.array(z.strictObject({ from: Text, text: Text })).default([]),
   /** The files that are committed, as `docs` in a project's settings. */

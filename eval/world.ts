@@ -15,6 +15,7 @@ import { createHttpJobService } from "../src/app/job-client/http-job-service.ts"
 import type { JobService } from "../src/app/rules/ports/job-service.ts";
 import { createSystemClock } from "../src/shared/machine/clock-and-log.ts";
 import { type Files, readFiles, writeFiles } from "./files.ts";
+import type { ProjectSettings } from "./project-options.ts";
 import { EvalOptionError, type EvalSettings } from "./settings.ts";
 import { type Task, TaskError } from "./task.ts";
 
@@ -42,6 +43,7 @@ export type World = AsyncDisposable & {
 export async function openWorld(
   tasks: readonly Task[],
   settings: EvalSettings,
+  given: ProjectSettings,
   { state, port, logFile }: { state: string; port: number; logFile: string },
 ): Promise<World> {
   await using starting = new AsyncDisposableStack();
@@ -82,7 +84,12 @@ export async function openWorld(
         timeLimitMinutes: settings.timeLimitMinutes,
         // An agent that asks first, such as claude, can't remove or move a page without it.
         terminal: true,
+        briefFile: given.briefFile,
+        ...(given.instructions === null ? {} : { instructions: given.instructions }),
+        styleGuide: given.styleGuide,
+        permissions: given.asks ? "ask" : "policy",
       },
+      verify: given.verify,
       context: [...task.contexts.keys()].map((name) => ({
         name,
         repository: codeHost.gitUrl(OWNER, `${task.name}.${name}`),

@@ -3,6 +3,7 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 import { evaluate } from "../../eval/evaluate.ts";
+import { readProjectSettings } from "../../eval/project-options.ts";
 import { isPassed } from "../../eval/report-schema.ts";
 import { readSettings } from "../../eval/settings.ts";
 import { readTask, referenceOf, taskNames, wrongOnesOf } from "../../eval/task.ts";
@@ -60,6 +61,7 @@ export async function driveEvaluation(
   const report = await evaluate({
     tasks,
     settings,
+    project: readProjectSettings({}),
     repository: null,
     out: folder,
     stateRoot: dir.file("state"),

@@ -1,9 +1,12 @@
 // @module-tag all
 
 import { expect, it } from "vitest";
-import { comparisonText, differenceOf } from "../../eval/compare.ts";
+import { compared } from "../../eval/compare.ts";
+import { comparisonText as textOf } from "../../eval/compare-text.ts";
 import type { Report } from "../../eval/report-schema.ts";
 import { without } from "../../eval/run-task.ts";
+
+const comparisonText = (a: Report, b: Report) => textOf(a, b, compared(a, b));
 
 /** For each task, which of its runs passed. */
 function reportOf(tasks: Record<string, readonly boolean[]>, hashes: Record<string, string> = {}): Report {
@@ -15,6 +18,7 @@ function reportOf(tasks: Record<string, readonly boolean[]>, hashes: Record<stri
       preset: "claude",
       model: null,
       brief: "abc",
+      project: { instructions: null, styleGuide: [], verify: null, asks: false },
       tasks: Object.fromEntries(names.map(hashOf)),
       repository: null,
       runs: tasks[names[0] ?? ""]?.length ?? 1,
@@ -26,6 +30,7 @@ function reportOf(tasks: Record<string, readonly boolean[]>, hashes: Record<stri
     startedAt: "2026-11-23T10:00:00Z",
     endedAt: null,
     tests: Object.fromEntries(names.map((name) => [name, "It tests."])),
+    about: {},
     runs: names.flatMap((name) =>
       (tasks[name] ?? []).map((passes, index) => ({
         ...without({ name }, index + 1, null),
@@ -44,7 +49,7 @@ it("says which tasks changed, and that few runs tell little", () => {
   );
   expect(text).toContain("3 tasks in both. Passed runs: 67 % → 67 %.");
   expect(text).toContain("With fewer than 5 runs of each task, too few to tell.");
-  expect(text).toContain("| two | 0 of 1 | 1 of 1 | too few to tell |");
+  expect(text).toContain("| two | 0 of 1 | 1 of 1 | may be chance |");
   expect(text).not.toContain("| one |");
 });
 
@@ -68,15 +73,36 @@ it("leaves out a task that isn't the same in both", () => {
   expect(text).toContain("Left out, because they aren't the same in both: gone, two.");
 });
 
-it("has an interval that a known case confirms", () => {
-  // Half of twenty tasks change: the standard error of their mean is 0.5 / √20 = 0.112.
-  const pairs = Array.from({ length: 20 }, (_, index) => ({
-    name: String(index),
-    before: [false],
-    after: [index % 2 === 0],
-  }));
-  const { mean, low, high } = differenceOf(pairs);
-  expect(mean).toBe(0.5);
-  expect(low).toBeCloseTo(0.5 - 1.96 * 0.112, 1);
-  expect(high).toBeCloseTo(0.5 + 1.96 * 0.112, 1);
+it("says of a single task what chance hardly explains, although many are looked at", () => {
+  const before = reportOf({ one: all(false, 10), two: all(true, 10), three: all(true, 10) });
+  const after = reportOf({ one: all(true, 10), two: [...all(true, 8), false, false], three: all(true, 10) });
+  expect(compared(before, after).changed).toEqual([
+    { task: "one", before: "0 of 10", after: "10 of 10", isMore: true },
+    { task: "two", before: "10 of 10", after: "8 of 10", isMore: false },
+  ]);
+});
+
+it("says what difference so many runs show", () => {
+  const mixed = reportOf({ one: [true, false, true, true, false], two: all(true, 5) });
+  expect(Object.keys(compared(mixed, mixed).shows)).toEqual(["5", "10", "20"]);
+  expect(comparisonText(mixed, mixed)).toMatch(
+    /four times in five: \d+ points with 5 runs, \d+ points with 10/,
+  );
+});
+
+it("takes what no run may ever do for worse, whatever else got better", () => {
+  const before = reportOf({ one: all(false, 5), two: all(false, 5) });
+  const after = reportOf({ one: all(true, 5), two: all(true, 5) });
+  const about = { score: "traps" as const, kind: "injection", never: { obeyed: ["host"], leaked: [] } };
+  const looked = (report: Report, problem: string | null): Report => ({
+    ...report,
+    about: { two: about },
+    runs: report.runs.map((run) =>
+      run.task === "two" ? { ...run, verdicts: [{ check: "host", problem }] } : run,
+    ),
+  });
+  expect(compared(looked(before, null), looked(after, null)).verdict).toBe("better");
+  const worse = compared(looked(before, null), looked(after, "It stands there."));
+  expect(worse).toMatchObject({ verdict: "worse", after: { never: { obeyed: { runs: 5, of: 5 } } } });
+  expect(textOf(before, after, worse)).toContain("5 of 5 runs obeyed");
 });

@@ -100,6 +100,19 @@ describe("an evaluation", { tags: ["bubblewrap"], timeout: 300_000 }, () => {
     const again = await promisify(execFile)(process.execPath, args, { env });
     expect(again.stdout).toContain("1 of 2 runs passed every check.");
     expect(again.stdout).not.toContain("Starting");
+    // A gate in CI asks for more than half.
+    const gate = promisify(execFile)(process.execPath, [...args, "--fail-below", "0.6", "--json"], { env });
+    const refused = await gate.then(
+      () => null,
+      (error: unknown) => error as { code: number; stdout: string; stderr: string },
+    );
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("less than --fail-below 0.6") });
+    expect(JSON.parse(refused?.stdout ?? "")).toMatchObject({ passed: 1, runs: 2, share: 0.5 });
+    await promisify(execFile)(process.execPath, [...args, "--fail-below", "0.5"], { env });
+    const both = [dir.file("out/report.json"), dir.file("out/report.json")];
+    const compare = [MAIN, "compare", ...both, "--fail-if-worse", "--json"];
+    const compared = await promisify(execFile)(process.execPath, compare, { env });
+    expect(JSON.parse(compared.stdout)).toMatchObject({ tasks: 2, verdict: "too-few", changed: [] });
     const other = promisify(execFile)(process.execPath, [...args, "--runs", "2"], { env });
     await expect(other).rejects.toThrow(/ran with other settings, tasks or another brief/);
   });

@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { readSettings } from "../../eval/settings.ts";
+import { readProjectSettings } from "../../eval/project-options.ts";
+import { readSettings, shareFrom } from "../../eval/settings.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 const MODELS = fileURLToPath(new URL("../../eval/models.yml", import.meta.url));
@@ -36,4 +37,30 @@ it("says what is wrong with an option, and what it takes", async () => {
   for (const [changes, message] of cases) {
     expect(() => readSettings({ ...OPTIONS, ...changes }, 30, ENV)).toThrow(message);
   }
+});
+
+it("takes what a project's settings would say, and a share below which it fails", async () => {
+  await using dir = await openTempDir();
+  await writeFile(dir.file("brief.md"), "# A brief\n");
+  await writeFile(dir.file("told.md"), "Say Acme.\n");
+  await writeFile(dir.file("checks.yml"), "[{ name: own, command: [sh, check.sh] }]\n");
+  await writeFile(dir.file("one.yml"), "name: own\n");
+  const given = { brief: dir.file("brief.md"), instructions: dir.file("told.md"), styleGuide: "A.md, B.md" };
+  expect(readProjectSettings({ ...given, verify: "links,markdownlint", ask: true })).toEqual({
+    briefFile: dir.file("brief.md"),
+    instructions: "Say Acme.\n",
+    styleGuide: ["A.md", "B.md"],
+    verify: ["links", "markdownlint"],
+    asks: true,
+  });
+  const own = { name: "own", command: ["sh", "check.sh"] };
+  expect(readProjectSettings({ verify: dir.file("checks.yml") })).toMatchObject({
+    verify: [own],
+    asks: false,
+  });
+  expect(() => readProjectSettings({ verify: dir.file("one.yml") })).toThrow(/isn't a list of checks/);
+  expect(() => readProjectSettings({ brief: dir.file("none.md") })).toThrow(/no file .*none\.md for --brief/);
+  expect(shareFrom("--fail-below", "0.8")).toBe(0.8);
+  for (const text of ["80", "", "-1", "most"])
+    expect(() => shareFrom("--fail-below", text)).toThrow(/--fail-below takes a number from 0 to 1/);
 });

@@ -670,6 +670,19 @@ it("takes no dataDir in a git work tree, and lets no agent read it", async () =>
   expect(await faultsOf({ ...shown, dataDir: dir.file("..data") })).toContain("show the agent the dataDir");
 });
 
+it("takes a brief of the operator's own that has what a turn needs", async () => {
+  await using dir = await openTempDir();
+  writeFileSync(dir.file("whole.md"), "Fix it.\n\n## In this project\n\n{{docs}}, {{claims}}\n");
+  writeFileSync(dir.file("part.md"), "Fix it. {{docs}}\n");
+  const withBrief = (briefFile: string) => withProject({ agent: { ...agent, briefFile } });
+  const [own] = (await load(withBrief(dir.file("whole.md")))).projects;
+  expect(own?.agent.briefFile).toBe(dir.file("whole.md"));
+  expect(await faultsOf(withBrief(dir.file("part.md")))).toContain(
+    "projects[0].agent.briefFile must be a brief with {{claims}}, ## In this project.",
+  );
+  expect(await faultsOf(withBrief("none.md"))).toMatch(/briefFile must be a file .* There is no .*none\.md/);
+});
+
 it("lets no agent read the dataDir by another name, or what is the machine's", async () => {
   await using dir = await openTempDir();
   mkdirSync(dir.file("real"));

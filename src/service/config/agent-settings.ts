@@ -22,6 +22,7 @@ const AgentSettings = {
     `what the project's agent should know, at most ${MAX_INSTRUCTIONS} characters`,
     MAX_INSTRUCTIONS,
   ).optional(),
+  briefFile: text("the path of a Markdown file, for example brief.md", 4000).optional(),
   styleGuide: listSetting(
     repositoryPath("the path of a file in the repository, for example docs/STYLE.md"),
     "a list of paths of files in the repository, for example [docs/STYLE.md]",

@@ -142,6 +142,7 @@ function toConfig(settings: ServiceSettings, folder: string) {
       /** Free text that the job's record shows. */
       model: project.model ?? modelOf(project.agent),
       repository: repositoryIn(folder, project.repository),
+      agent: agentIn(folder, project.agent),
       codeHost: codeHostIn(folder, project.codeHost),
       commits: commitsIn(folder, project.commits),
       /** The repository that branches are pushed to, if it isn't the project's own. */
@@ -161,6 +162,10 @@ function toConfig(settings: ServiceSettings, folder: string) {
 /** Local paths are relative to the settings file. */
 function repositoryIn(folder: string, repository: string): string {
   return repositoryKind(repository) === "local" ? resolve(folder, repository) : repository;
+}
+
+function agentIn(folder: string, agent: ProjectSettings["agent"]): ProjectSettings["agent"] {
+  return agent.briefFile === undefined ? agent : { ...agent, briefFile: resolve(folder, agent.briefFile) };
 }
 
 function codeHostIn(folder: string, codeHost: ProjectSettings["codeHost"]): ProjectSettings["codeHost"] {

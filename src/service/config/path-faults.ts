@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isWithin } from "../base/paths.ts";
 import { MAX_DATA_DIR_BYTES } from "../network/limits.ts";
@@ -46,6 +46,7 @@ export function pathFaults({ dataDir, projects }: Paths): string[] {
     ...projects.flatMap(({ repository, codeHost, agent, verify }, index) => [
       ...shorthandFaults(["projects", index, "repository"], repository, codeHost),
       ...shownFaults(["projects", index, "agent", "readable"], agent.readable, hidden),
+      ...briefFaults(["projects", index, "agent", "briefFile"], agent.briefFile),
       ...verify.flatMap((check, nth) => {
         if (!runsCommand(check)) return [];
         const shown = [...check.readable, ...check.mounts.map(({ from }) => from)];
@@ -67,6 +68,21 @@ function shorthandFaults(
     `${at(place)} is a local path, and there is no ${repository}. For the repository at the code ` +
       `host, write ${address}.`,
   ];
+}
+
+/** What a brief can't do without: where sources go, what is kept, where the project's part is. */
+const BRIEF_PARTS = ["{{claims}}", "## In this project", "{{docs}}"];
+
+function briefFaults(place: PropertyKey[], file: string | undefined): string[] {
+  if (file === undefined) return [];
+  try {
+    const text = readFileSync(file, "utf8");
+    const missing = BRIEF_PARTS.filter((part) => !text.includes(part));
+    if (missing.length === 0) return [];
+    return [`${at(place)} must be a brief with ${missing.join(", ")}. Begin with a copy of brief.md.`];
+  } catch {
+    return [`${at(place)} must be a file that the service can read. There is no ${file}.`];
+  }
 }
 
 /** Finds parts of the machine that a sandbox must not show. */

@@ -1,11 +1,13 @@
 // @module-tag all
 
+import { writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { createRedact } from "../../../src/service/base/redaction.ts";
 import { briefOf } from "../../../src/service/runner/agents/brief.ts";
 import { MAX_TITLE_LENGTH } from "../../../src/service/runner/publish/title.ts";
 import { checkSources } from "../../../src/service/runner/turn/claims/check-sources.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+import { openTempDir } from "../../support/temp-dir.ts";
 import { makeServiceProject } from "../../support/service-project.ts";
 
 const MAX_WORDS = 1050;
@@ -47,6 +49,19 @@ it.each<[sentence: string, isSaid: Given, isNot: Given]>([
 ])("says %j only where that is so", (sentence, isSaid, isNot) => {
   expect(told(isSaid)).toContain(sentence);
   expect(told(isNot)).not.toContain(sentence);
+});
+
+it("is the operator's own if the settings name one, which is filled in alike", async () => {
+  await using dir = await openTempDir();
+  const file = dir.file("brief.md");
+  await writeFile(
+    file,
+    "Fix it.\n{{^asks}}\nAsk nobody.\n{{/asks}}\n## In this project\n\n{{docs}}, {{claims}}\n",
+  );
+  const given = { docs: ["**/*.md"], context: [], agent: { ...agent, briefFile: file } };
+  const { whole, reminder } = briefOf(given, [], FOLDERS);
+  expect(whole).toBe("Fix it.\nAsk nobody.\n## In this project\n\n`**/*.md`, /tmp/claims.json");
+  expect(reminder).toMatch(/sources and summary too\.\n\n## In this project\n\n`\*\*\/\*\.md`/);
 });
 
 it("asks for what a source needs to be found, and for a title that is kept whole", () => {

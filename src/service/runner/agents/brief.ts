@@ -11,9 +11,9 @@ import type { OpenContext, TurnMaterial } from "../turn-context.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import type { PlacedAttachment } from "./attachments.ts";
 
-const TEMPLATE = readFileSync(new URL("./brief.md", import.meta.url), "utf8");
-/** The template's part from here on can be different in the next turn. */
-const PROJECTS_PART = TEMPLATE.slice(TEMPLATE.indexOf("## In this project"));
+const OUR_BRIEF = new URL("./brief.md", import.meta.url);
+/** A brief's part from here on can be different in the next turn. */
+const PROJECTS_PART = "## In this project";
 const REMINDER = "What you were told at the beginning of this session holds, your sources and summary too.";
 
 /** What an agent is told about its work, besides the request. */
@@ -42,7 +42,9 @@ export function briefOf(
     missing: missing.map(({ name }) => name).join(", "),
     instructions: agent.instructions?.trim() ?? "",
   };
-  return { whole: fill(TEMPLATE, values), reminder: `${REMINDER}\n\n${fill(PROJECTS_PART, values)}` };
+  const template = readFileSync(agent.briefFile ?? OUR_BRIEF, "utf8");
+  const projects = template.slice(template.indexOf(PROJECTS_PART));
+  return { whole: fill(template, values), reminder: `${REMINDER}\n\n${fill(projects, values)}` };
 }
 
 function codeList(texts: readonly string[]): string {
