@@ -1,0 +1,1 @@
+export const DEFAULTS = { jobs: 4, format: "text" } as const;

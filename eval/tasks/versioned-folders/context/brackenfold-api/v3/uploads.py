@@ -1,0 +1,1 @@
+from v2.uploads import MAX_UPLOAD_BYTES, PART_BYTES

@@ -1,0 +1,1 @@
+module.exports = { title: "Brackenfold", presets: [["classic", { docs: { lastVersion: "2.0" } }]] };
