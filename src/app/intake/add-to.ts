@@ -30,15 +30,15 @@ export async function addTo(deps: IntakeDeps, request: Request, turnId: string):
   return { isTaken: true, text: ended[state ?? "open"] };
 }
 
-/** Adds the kept request that a button belongs to. Returns what replaces its question. */
-export async function addReply(deps: IntakeDeps, value: AddValue | null, userId: string): Promise<string> {
+/** Adds the kept request that a button belongs to. If it isn't taken, the button still works. */
+export async function addReply(deps: IntakeDeps, value: AddValue | null, userId: string): Promise<Added> {
   try {
     const reply = await keptReply(deps, value?.replyId, userId);
-    if (value === null || reply === undefined) return REPLY_NOT_KEPT;
+    if (value === null || reply === undefined) return { isTaken: true, text: REPLY_NOT_KEPT };
     const request = { ...reply.request, receivedAt: deps.clock.now() };
-    return (await addTo(deps, request, value.turnId)).text;
+    return await addTo(deps, request, value.turnId);
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not accept a reply");
-    return notAcceptedMessage(thrown).text;
+    return { isTaken: false, text: notAcceptedMessage(thrown).text };
   }
 }

@@ -64,9 +64,9 @@ export function registerAddToIt(app: App, deps: IntakeDeps): void {
     const value = addValue.read(action.value);
     const userId = body.user.id;
     if (body.view === undefined) {
-      const answer = await addReply(deps, value, userId);
+      const { text, isTaken } = await addReply(deps, value, userId);
       await ack();
-      return void (await respond({ text: answer, response_type: "ephemeral", replace_original: true }));
+      return void (await respond({ text, response_type: "ephemeral", replace_original: isTaken }));
     }
     const { id, hash, state } = body.view;
     const view = await afterAdding(deps, value, body.view, userId);

@@ -26,13 +26,13 @@ export function registerReplyButtons(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<ButtonAction>>(ACTIONS.sendReply, async (press) => {
     const answer = await send(deps, press.action.value, press.body.user.id);
     await press.ack();
-    await press.respond(
-      typeof answer === "string"
-        ? { text: answer, response_type: "ephemeral", replace_original: true }
-        : { delete_original: true },
-    );
-    // The setting has changed since they were asked.
-    if (typeof answer !== "string") await answerPress(deps, press, answer);
+    if (answer === REPLY_NOT_KEPT) {
+      return void (await press.respond({ text: answer, response_type: "ephemeral", replace_original: true }));
+    }
+    // After a refusal, such as a limit, the button still works. What is no text: it was sent, or the
+    // setting has changed since they were asked.
+    if (typeof answer !== "string") await press.respond({ delete_original: true });
+    await answerPress(deps, press, answer);
   });
 
   app.action<BlockAction<ButtonAction>>(ACTIONS.replyIsAnswer, async (press) => {
@@ -89,8 +89,8 @@ async function wordsForApp(deps: IntakeDeps, segments: readonly Segment[]): Prom
 }
 
 /**
- * Sends a message whose author says that it is for the agent, or is a request. Returns what
- * replaces the question, or null to remove it.
+ * Sends a message whose author says that it is for the agent, or is a request. Returns what its
+ * author is told, or null if it was sent.
  */
 async function send(deps: IntakeDeps, value: string | undefined, userId: string): Promise<PressAnswer> {
   try {

@@ -64,6 +64,7 @@ export function outcomeMessage(
     project: view.projects.length > 1 ? cutEscaped(turn.request.project.name, NAME_MAX) : null,
     botName: isDirect(turn.delivery.channelId) ? null : cutEscaped(view.botName, NAME_MAX),
     isPageNamed: isPageNamed(turn.request),
+    isAct: turn.request.act !== undefined,
   };
   const mentioned = mentionedIn(turn, muted);
   const text = withMentions(outcomeText(outcome, words), mentioned, stopper);

@@ -30,6 +30,7 @@ export const PRESS_NOT_KEPT =
 /** The button's turn has ended. */
 export const FINISHED = "The agent has already finished. See the last message of this request.";
 export const NOT_OPEN = "The pull request isn't open anymore.";
+export const NOT_VISIBLE = "The job service can't see that pull request at the moment. Try again later.";
 export const ROUNDS_ARE_OVER =
   "The agent has answered three rounds of reviews and checks. Now a person has to decide.";
 export const REPLY_NOT_KEPT = "I no longer have that message. Mention me in the thread instead.";

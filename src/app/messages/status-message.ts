@@ -43,7 +43,7 @@ export function statusMessage(
   const typed = isOfItsMessage(turn) && movedBecause === null ? "" : request.instructions;
   const quoted = typed === "" ? [] : [quoteText(cut(typed, ECHO_MAX))];
   const own = isBare ? [] : [section(leadOf(turn)), ...quoted];
-  const news = isBare ? newsOf(turn) : [];
+  const news = isBare || turn.isStartedAnew === true ? newsOf(turn) : [];
   const [{ latest }, ...others] = withLatestTries([turn, ...followUps]);
   const state = stateOf(latest, view);
   const asked = `${leadOf(turn)} ${cutEscaped(typed, MESSAGE_TEXT_MAX - 1000)}`.trimEnd();

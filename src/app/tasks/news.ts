@@ -1,6 +1,12 @@
 import { newsSlot, settledAt, type Delivery } from "../rules/turn/delivery.ts";
 import { GROUP_MS, isGrouping, newsKindOf } from "../rules/turn/pull-request-news.ts";
-import { nextNews, type TurnPullRequest, withClosed, withTold } from "../rules/turn/turn-pull-request.ts";
+import {
+  nextNews,
+  type TurnPullRequest,
+  withClosed,
+  withoutNews,
+  withTold,
+} from "../rules/turn/turn-pull-request.ts";
 import type { Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import type { Decision, Step } from "../rules/records.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
@@ -34,7 +40,7 @@ export async function news(deps: TaskDeps, given: Task): Promise<Step> {
     turn.delivery.slots[slot] === undefined
   ) {
     // They were resolved before anybody was told.
-    return noted(deps, turn.id, (current) => withTold(current, next.id));
+    return noted(deps, turn.id, (current) => withoutNews(current, next.id));
   }
   const said = await postExtras(deps, turn, slot, await threadRecordOf(deps, turn));
   // Direct messages say once why they are there, in the post that the others are below.

@@ -13,6 +13,7 @@ const words: OutcomeWords = {
   project: null,
   botName: "docs-agent",
   isPageNamed: false,
+  isAct: false,
   stopper: null,
   contact: "your Docs Agent admin",
 };

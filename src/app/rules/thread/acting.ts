@@ -67,20 +67,25 @@ function isOfBots(news: ThreadNews): boolean {
 }
 
 /** Returns why the agent can't do this about a pull request now, or null if it can. */
-export function whyNot({ latest }: TurnPullRequest, of: ActNews): "not-open" | "no-rounds" | null {
-  if (latest.state !== "open" || !latest.isVisible) return "not-open";
+export function whyNot(
+  { latest }: TurnPullRequest,
+  of: ActNews,
+): "not-open" | "not-visible" | "no-rounds" | null {
+  if (latest.state !== "open") return "not-open";
+  if (!latest.isVisible) return "not-visible";
   return ACTS[of] === "address" && latest.roundsLeft === 0 ? "no-rounds" : null;
 }
 
 /**
  * The request of a person who pressed a button under news. Its id comes from the turn, the pull
  * request's newest commit and the newest of such news, so that all presses about the same are one
- * request.
+ * request. `inVain` is how many of them came to nothing: a press after that is a new one.
  */
 export function actRequest(
   turn: Turn & { pullRequest: TurnPullRequest },
   { of, names }: ActButton,
   by: Pick<Request, "channelId" | "threadTs" | "userId" | "responseUrl" | "receivedAt">,
+  inVain: number,
 ): Request {
   const { latest, news } = turn.pullRequest;
   const act = ACTS[of];
@@ -88,7 +93,7 @@ export function actRequest(
     const kind = actNewsOf(each);
     return kind !== undefined && ACTS[kind] === act;
   });
-  const about = JSON.stringify([turn.id, act, latest.headSha, newest?.id ?? null]);
+  const about = JSON.stringify([turn.id, act, latest.headSha, newest?.id ?? null, inVain]);
   const { teamId, project } = turn.request;
   return {
     id: `act:${hash("sha256", about).slice(0, 32)}`,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { prLinkOf } from "../turn/outcome.ts";
 import type { TurnPullRequest } from "../turn/turn-pull-request.ts";
 import { isAsking, type Turn } from "../turn/turn.ts";
 
@@ -28,10 +29,19 @@ function isUnderWay({ stage, stop }: Turn): boolean {
   return stage.name === "watching" || stage.waitingSince === null;
 }
 
+/** A turn that ends after its pull request, and leaves no other one, doesn't open it again. */
 function isOver(turns: readonly Turn[]): boolean {
-  const ends = turns.flatMap(({ pullRequest }) => (pullRequest === undefined ? [] : [endOf(pullRequest)]));
-  const last = Math.max(...ends);
-  return Number.isFinite(last) && turns.every(({ stage }) => stage.name === "ended" && stage.at <= last);
+  const followed = turns.flatMap(({ pullRequest }) => (pullRequest === undefined ? [] : [pullRequest]));
+  const last = Math.max(...followed.map(endOf));
+  const urls = new Set(followed.map(({ url }) => url));
+  return (
+    Number.isFinite(last) &&
+    turns.every(({ stage, request }) => {
+      if (stage.name !== "ended") return false;
+      const link = prLinkOf(stage.outcome);
+      return stage.at <= last || (link === null ? request.act !== undefined : urls.has(link));
+    })
+  );
 }
 
 /** When it was merged or closed, epoch milliseconds. Infinity if it wasn't. */

@@ -187,6 +187,7 @@ function withEnd(current: TurnPullRequest, now: number): TurnPullRequest {
 function withWaiting(current: TurnPullRequest, now: number): TurnPullRequest {
   const { waitingSince, news, latest } = current;
   if (waitingSince === null || news.some(({ kind }) => kind === "waiting")) return current;
+  if (openStateOf(current) !== "waiting") return current;
   if (workingMs(waitingSince, now) < WAITING_MS) return current;
   return withNews(current, now, { kind: "waiting", waitingFor: latest.waitingFor });
 }

@@ -61,7 +61,11 @@ export function withPullRequest(
   const added = newReviews(before?.news ?? [], later);
   // Without the review's commit, it is about what was there when the app heard of it.
   const isFirst = added.length > 0 || before?.latest.review !== "changes-requested";
-  const reviewedSha = reviewedShaOf(latest, reported.reviews) ?? (isFirst ? latest.headSha : earlierSha);
+  // A review that comes when this commit was known is about it, whatever commit it was begun on.
+  const isOfKnownHead = added.length > 0 && before?.latest.headSha === latest.headSha;
+  const reviewedSha = isOfKnownHead
+    ? latest.headSha
+    : (reviewedShaOf(latest, reported.reviews) ?? (isFirst ? latest.headSha : earlierSha));
   const isRequested = latest.review === "changes-requested";
   const next: TurnPullRequest = {
     ...kept,
@@ -80,6 +84,8 @@ export function withPullRequest(
   if (openStateOf(next) === "waiting") {
     const openedAt = Math.min(latest.openedAt ?? now, now);
     next.waitingSince = before?.waitingSince ?? (before === undefined ? openedAt : now);
+  } else if (latest.state === "open" && !latest.isVisible) {
+    next.waitingSince = before?.waitingSince ?? null;
   }
   const { reasons = [] } = reported.checks;
   const withAsks = withNewsOf(next, { reviews: added, reasons }, now);
@@ -117,12 +123,13 @@ function isConflicting(
 
 /** The part of a report that is kept, bounded. The reviews are in the news. */
 function bounded(reported: KnownPullRequest): KnownPullRequest {
-  const { checks, waitingFor, title } = reported;
+  const { checks, waitingFor, title, baseRef } = reported;
   const names = (all: readonly string[]) =>
     [...new Set(all.map((name) => boundedName(name, "unnamed")))].slice(0, MAX_NAMES);
   return {
     ...reported,
     title: title === null ? null : boundedLine(title),
+    ...(baseRef !== undefined && { baseRef: boundedLine(baseRef) }),
     checks: { state: checks.state, failed: names(checks.failed) },
     reviews: [],
     waitingFor: names(waitingFor),

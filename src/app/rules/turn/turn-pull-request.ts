@@ -66,15 +66,21 @@ export function openStateOf({ latest, reviewedSha, conflictsSince }: TurnPullReq
 
 type OpenState = "conflicts" | "checks-failed" | "changes-requested" | "draft" | "approved" | "waiting";
 
-/** The news that is told next. */
+/** The news that is told next: its end comes last. */
 export function nextNews({ news, unasked }: TurnPullRequest): ThreadNews | undefined {
   const all: readonly ThreadNews[] = unasked === undefined ? news : [...news, unasked];
-  return all.find(({ isTold }) => isTold !== true);
+  const untold = all.filter(({ isTold }) => isTold !== true);
+  return untold.find(({ kind }) => kind !== "merged" && kind !== "closed") ?? untold[0];
 }
 
 /** Closes a group of reviews: what its post says stays as it is now. */
 export function withClosed(pullRequest: TurnPullRequest, id: string): TurnPullRequest {
   return { ...pullRequest, news: pullRequest.news.map((each) => (each.id === id ? closedNews(each) : each)) };
+}
+
+/** Takes a piece of news back that nobody was told. */
+export function withoutNews(pullRequest: TurnPullRequest, id: string): TurnPullRequest {
+  return { ...pullRequest, news: pullRequest.news.filter((each) => each.id !== id) };
 }
 
 /** Notes that a piece of news is told, or never will be. */

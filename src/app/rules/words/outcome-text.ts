@@ -33,6 +33,8 @@ export type OutcomeWords = {
   botName: string | null;
   /** True if the request says which page it is about. */
   isPageNamed: boolean;
+  /** True if it was asked for by a button, so there are no words. */
+  isAct: boolean;
   /** The person who stopped it. Null if nobody did, or they aren't to be mentioned. */
   stopper: string | null;
   /** The contact for help. */
@@ -151,7 +153,7 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
       return text("➖", headline, replyText(outcome, words), "try-again");
     }
     case "failed":
-      return failedText(outcome, pr, words.contact);
+      return failedText(outcome, pr, words);
     case "canceled": {
       const left = pr === null ? "No pull request was opened." : `${pr} has the work so far.`;
       const headline = by === null ? "The agent was stopped." : `${by} stopped the agent.`;
@@ -225,7 +227,7 @@ function updatedText(report: KeptTurn | undefined, pr: string): Text {
   return { ...text("📝", `${headline}. ${draft}`), ...said };
 }
 
-function failedText(outcome: Outcome, pr: string | null, contact: string): Text {
+function failedText(outcome: Outcome, pr: string | null, { contact, isAct }: OutcomeWords): Text {
   const { told: report, isUnsure } = outcome;
   const limit = LIMITS[report?.cause ?? ""];
   if (limit !== undefined) {
@@ -239,7 +241,7 @@ function failedText(outcome: Outcome, pr: string | null, contact: string): Text 
     isUnsure === true
       ? "The agent couldn't finish, or hasn't started on this."
       : "The agent couldn't finish.";
-  const detail = pr === null ? ifItKeepsHappening(outcome, contact) : checkBeforeMergeText(pr);
+  const detail = pr === null ? ifItKeepsHappening(outcome, contact) : isAct ? "" : checkBeforeMergeText(pr);
   return text("❌", headline, detail, "try-again");
 }
 
@@ -268,7 +270,7 @@ function unknownText({ job, reason }: Outcome, pr: string | null, contact: strin
   return text("❓", headline, checkText(pr), "try-again");
 }
 
-function rejectedText(outcome: Outcome, { project, contact }: OutcomeWords): Text {
+function rejectedText(outcome: Outcome, { project, contact, isAct }: OutcomeWords): Text {
   const { job, reason, admission } = outcome;
   if (admission !== undefined) return admissionText(admission, contact);
   const isStarted = job !== null;
@@ -282,7 +284,7 @@ function rejectedText(outcome: Outcome, { project, contact }: OutcomeWords): Tex
     );
   }
   const refused = "The agent refused your request.";
-  if (reason === "prompt" && !isStarted) return text("⛔", refused, "Reword or shorten it.");
+  if (reason === "prompt" && !isStarted && !isAct) return text("⛔", refused, "Reword or shorten it.");
   return rejected(refused);
 }
 
@@ -318,7 +320,7 @@ function ifItKeepsHappening({ job }: Outcome, contact: string): string {
 }
 
 function checkBeforeMergeText(pr: string): string {
-  return `${pr} is already open. Check it carefully before you merge.`;
+  return `Check ${pr} carefully before you merge it.`;
 }
 
 /** What to do if nothing was changed: the page may have been unclear. */
