@@ -44,7 +44,7 @@ const rows: Row[] = [
     outcome: { kind: "failed", job: withPr },
     lines: [
       "❌ @Ana The agent couldn't finish.",
-      `${LINK} is already open. Check it carefully before you merge.`,
+      `Check ${LINK} carefully before you merge it.`,
       ID,
       "[View pull request] [Try again]",
     ],

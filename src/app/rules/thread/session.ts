@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { prLinkOf } from "../turn/outcome.ts";
 import type { TurnPullRequest } from "../turn/turn-pull-request.ts";
 import { isAsking, type Turn } from "../turn/turn.ts";
 
@@ -29,23 +28,24 @@ function isUnderWay({ stage, stop }: Turn): boolean {
   return stage.name === "watching" || stage.waitingSince === null;
 }
 
-/** A turn that ends after its pull request, and leaves no other one, doesn't open it again. */
+/** What a button asked for doesn't go on with the conversation if it ends after the pull request. */
 function isOver(turns: readonly Turn[]): boolean {
-  const followed = turns.flatMap(({ pullRequest }) => (pullRequest === undefined ? [] : [pullRequest]));
-  const last = Math.max(...followed.map(endOf));
-  const urls = new Set(followed.map(({ url }) => url));
+  const ends = turns.flatMap(({ pullRequest }) => (pullRequest === undefined ? [] : [endOf(pullRequest)]));
+  const last = Math.max(...ends);
   return (
     Number.isFinite(last) &&
     turns.every(({ stage, request }) => {
-      if (stage.name !== "ended") return false;
-      const link = prLinkOf(stage.outcome);
-      return stage.at <= last || (link === null ? request.act !== undefined : urls.has(link));
+      return stage.name === "ended" && (stage.at <= last || request.act !== undefined);
     })
   );
 }
 
-/** When it was merged or closed, epoch milliseconds. Infinity if it wasn't. */
+/**
+ * When it was merged or closed the last time, epoch milliseconds. Infinity if it wasn't. That it is
+ * closed is news only once.
+ */
 function endOf({ latest, news, changedAt }: TurnPullRequest): number {
   if (latest.state === "open") return Infinity;
-  return news.findLast(({ kind }) => kind === latest.state)?.at ?? changedAt;
+  if (latest.state === "closed") return changedAt;
+  return news.findLast(({ kind }) => kind === "merged")?.at ?? changedAt;
 }
