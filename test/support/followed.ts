@@ -27,11 +27,15 @@ export async function linked(world: World, prLink = PR, pullRequest: Followed = 
   return jobId;
 }
 
-/** The service says so, and everything that follows from it happens. */
+/**
+ * The service says so, and everything that follows from it happens: within a minute where it
+ * reports changes, which each take a moment to wait for, and otherwise with the next poll.
+ */
 export async function stands(world: World, jobId: string, ...pullRequests: Followed[]): Promise<void> {
+  const minutes = world.service.feed === null ? 12 : 2;
   for (const pullRequest of pullRequests) {
     world.service.follow(jobId, pullRequest);
-    await world.pass(12 * MINUTE_MS);
+    await world.pass(minutes * MINUTE_MS);
   }
 }
 
