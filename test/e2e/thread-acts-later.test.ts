@@ -3,7 +3,7 @@ import type { SlackMessage } from "../../world/slack/index.ts";
 import { DAY_MS, type Followed, linked, MONDAY, review, stands, stateOf, told } from "../support/followed.ts";
 import { press, privately, toldPrivately } from "../support/presses.ts";
 import { LINK, MINUTE_MS, PR, reply } from "../support/threads.ts";
-import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
+import { BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
 
 const CONFLICTS = { blockedBy: "conflicts", mergeable: false, baseRef: "main" } as const;
 const CLEAN = { blockedBy: null, mergeable: true, baseRef: "main" } as const;

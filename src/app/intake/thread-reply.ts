@@ -29,8 +29,8 @@ export function registerReplyButtons(app: App, deps: IntakeDeps): void {
     if (answer === REPLY_NOT_KEPT) {
       return void (await press.respond({ text: answer, response_type: "ephemeral", replace_original: true }));
     }
-    // After a refusal, such as a limit, the button still works. What is no text: it was sent, or the
-    // setting has changed since they were asked.
+    // After a refusal, such as a limit, the button still works. No text means that it was sent, or
+    // that the setting has changed since they were asked.
     if (typeof answer !== "string") await press.respond({ delete_original: true });
     await answerPress(deps, press, answer);
   });

@@ -28,7 +28,7 @@ function isUnderWay({ stage, stop }: Turn): boolean {
   return stage.name === "watching" || stage.waitingSince === null;
 }
 
-/** What a button asked for doesn't go on with the conversation if it ends after the pull request. */
+/** What a button asked for doesn't keep it open if it ends after the pull request. */
 function isOver(turns: readonly Turn[]): boolean {
   const ends = turns.flatMap(({ pullRequest }) => (pullRequest === undefined ? [] : [endOf(pullRequest)]));
   const last = Math.max(...ends);
