@@ -35,7 +35,9 @@ function claim(
 ): CheckedClaim {
   const url = `https://github.com/tidepool/tidepool/blob/4f1c0de/${path}#L12`;
   const source = { repository: "tidepool", path, line: 12 };
-  return { page, statement, source, evidence, url: evidence === "code" ? url : null, isPublic: true };
+  const shown = evidence === "code" || evidence === "partial" ? url : null;
+  const missing = evidence === "partial" ? ["45"] : [];
+  return { page, statement, source, evidence, missing, converted: false, url: shown, isPublic: true };
 }
 
 function overlap(number: number, paths: string[], isSameLines: boolean): Overlap {
@@ -223,6 +225,8 @@ It has been 30 seconds since 2.4.
         pages: [changed(FAQ, 3, 1)],
         claims: [
           claim(FAQ, "It retries five times.", "src/retry.ts", "code"),
+          claim(FAQ, "The longest pause is 45 seconds.", "src/retry.ts", "partial"),
+          claim(FAQ, "Support can raise it.", "", "request"),
           claim(FAQ, "The pauses grow.", "", "none"),
         ],
       },

@@ -19,6 +19,7 @@ const APART = [
   "src/service/runner/turn/claims/check-sources.ts",
   "src/service/runner/turn/claims/claims-in-change.ts",
   "src/service/runner/turn/claims/find-quotes.ts",
+  "src/service/runner/turn/claims/missing-tokens.ts",
   "src/service/runner/turn/claims/parse-claims.ts",
   "src/service/runner/publish/changed-lines.ts",
   "src/service/runner/publish/commit-message.ts",

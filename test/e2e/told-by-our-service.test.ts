@@ -99,7 +99,7 @@ it(
     else {
       writeFileSync("docs/quickstart.md", "# Quickstart\\n\\nUse --json.\\n");
       const page = "docs/quickstart.md";
-      const claims = ["export const options", "export const others"].map((quote) =>
+      const claims = ["export const options = ['--json']", "export const others"].map((quote) =>
         ({ page, statement: "Use --json", source: { repository: "docs", path: "src/cli.ts", line: 1, quote } }));
       writeFileSync(process.env.DOCS_AGENT_CLAIMS ?? process.env.TMPDIR + "/claims.json", JSON.stringify(claims));
       console.log("Document --json");

@@ -61,7 +61,7 @@ const WANT_LIVE_URL =
 const WANT_NINE = "a list of at most nine checks beside hygiene";
 
 const Context = z.strictObject({
-  name: text(`${WANT_MODEL_NAME}, and not docs`, 32, /^(?!docs$)[a-z][a-z0-9-]*$/),
+  name: text(`${WANT_MODEL_NAME}, and not docs or request`, 32, /^(?!(?:docs|request)$)[a-z][a-z0-9-]*$/),
   repository: RepositorySetting,
   // A branch or a tag.
   ref: BranchSetting,

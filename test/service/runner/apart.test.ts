@@ -24,6 +24,7 @@ const sources = (text: string, ...quotes: string[]) => ({
     source: { repository: "docs", path: "page.md", line: null, quote },
     path: "page.md",
     evidence: "code" as const,
+    converted: false,
   })),
   files: new Map([["page.md", { content: Buffer.from(text), after: Buffer.from(text) }]]),
   commit: "",

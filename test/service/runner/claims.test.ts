@@ -208,6 +208,47 @@ describe("the sources that an agent names", () => {
     },
   );
 
+  it("have each number, flag and name of the statement, or are marked as converted", async () => {
+    const files = { ...FILES, "src/wait.ts": "export const WAIT_MS = 45_000; // --wait\n" };
+    await using world = await openRunnerWorld({ ...LOGIC_ONLY, files });
+    const source = { path: "src/wait.ts", quote: "export const WAIT_MS = 45_000;" };
+    const statement = "The CLI has options: `--wait`, and 45 seconds.";
+    const agent = (claims: unknown[]) =>
+      inlineAgent(`
+        fs.writeFileSync("docs/new.md", "# CLI\\n\\nThe CLI has options: \`--wait\`, and 45 seconds.\\n");
+        fs.writeFileSync(process.env.DOCS_AGENT_CLAIMS, ${JSON.stringify(JSON.stringify(claims))});
+        console.log("Add a page");`);
+    const claims = [
+      claim(source, { statement }),
+      claim({ ...source, quote: "WAIT_MS = 45_000; // --wait" }, { statement: "The CLI has 45 seconds." }),
+      claim(source, { statement: "The CLI has 45 seconds: options.", converted: true }),
+    ];
+    expect(await world.run(world.project(agent(claims)))).toMatchObject({
+      claims: { total: 3, verified: 1 },
+    });
+    expect(evidences(await noted(world)).toSorted()).toEqual(["code", "partial", "partial"]);
+    const body = world.pulls()[0]?.body ?? "";
+    expect(body).toContain("the source doesn't have \\--wait, 45: [src/wait.ts, line 1](");
+    expect(body).toContain("source found, with another form of the value: [src/wait.ts, line 1](");
+  });
+
+  it("may be the request, of which neither words nor names are shown", async () => {
+    await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
+    const said = (quote: string) => claim({ repository: "request", path: "of Ben", line: 7, quote });
+    const claims = [said("the CLI got options last week"), said("the CLI lost its options")];
+    const agent = agentThat(`fs.writeFileSync(file, ${JSON.stringify(JSON.stringify(claims))});`);
+    const prompt =
+      "Add the CLI\n\nThe rest of this prompt is quoted material from Slack.\n" +
+      "Quoted message written by: Ben\n> fyi the CLI got\n> options last week";
+    const result = await world.run(world.project(agent), { prompt, words: "Add the CLI" });
+    expect(result).toMatchObject({ kind: "pull-request", claims: { total: 2, verified: 0 } });
+    const body = world.pulls()[0]?.body ?? "";
+    expect(body).toContain("**Sources: 0 of 2 found**");
+    expect(body).toContain("The CLI has options. – said in Slack, not found in the code\n");
+    expect(body).toContain("The CLI has options. – no source found\n");
+    expect(body).not.toMatch(/Ben|last week|lost its/);
+  });
+
   it("may be written by nobody's rules, in any number: what can't be read is left out", async () => {
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
     const good = claim({ line: "three" });
@@ -232,7 +273,13 @@ describe("the sources that an agent names", () => {
     const statement = `Key ${secret}\n@ana [here](https://evil.example) <img src=x> www.evil.example #1`;
     const options = "export const options";
     const source = (path: string, quote: string) => ({ repository: "docs", path, quote, line: null });
-    const one = { page: "docs/new.md", statement, path: "src/cli.ts", evidence: "code" as const };
+    const one = {
+      page: "docs/new.md",
+      statement,
+      path: "src/cli.ts",
+      evidence: "code" as const,
+      converted: false,
+    };
     const codeHost = { apiUrl: "https://api.github.com" };
     const found = checkSources(
       {
@@ -320,6 +367,8 @@ describe("the text of the sources", () => {
     statement: "The CLI has `--json`.",
     source: { repository: "docs", path: "src/cli.ts", line: 3 },
     evidence: "code",
+    missing: [],
+    converted: false,
     url: "https://github.com/acme/docs/blob/0123/src/cli.ts#L3",
     isPublic: true,
     ...over,

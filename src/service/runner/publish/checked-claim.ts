@@ -3,10 +3,12 @@ import type { Claims } from "../../../shared/contract/turn.ts";
 
 /**
  * What came of looking for a source, in the order in which they are shown. `none`: the words aren't
- * there, or may not count. `unread`: nobody could look. `page`: another page of the docs says so,
- * which proves nothing. `code`: they stand in what the docs are about.
+ * there, or may not count. `partial`: they are, without a number, flag or name of the statement.
+ * `unread`: nobody could look. `page`: another page of the docs says so, which proves nothing.
+ * `request`: they stand in the request, so somebody said so. `code`: they stand in what the docs are
+ * about.
  */
-export const Evidence = z.enum(["none", "unread", "page", "code"]);
+export const Evidence = z.enum(["none", "partial", "unread", "page", "request", "code"]);
 export type Evidence = z.infer<typeof Evidence>;
 
 /** A statement, and the result of looking for its source. Bounded and redacted. */
@@ -18,6 +20,10 @@ export const CheckedClaim = z.preprocess(
     /** `line` is where the quote begins. If it wasn't found, it is where the agent says. */
     source: z.object({ repository: z.string(), path: z.string(), line: z.int().nullable() }),
     evidence: Evidence,
+    /** The numbers, flags and names of the statement that the quote doesn't have. */
+    missing: z.array(z.string()).default([]),
+    /** True if the agent says that the source has a value in another form. */
+    converted: z.boolean().default(false),
     /** The lines' page at the project's own code host, or null if there is none. */
     url: z.string().nullable(),
     /** True if everybody who can read the pull request can also read the source's repository. */

@@ -1,5 +1,5 @@
 import { cut } from "../../../shared/text/text.ts";
-import { DOCS_NAME } from "../claims-file.ts";
+import { DOCS_NAME, REQUEST_NAME } from "../claims-file.ts";
 import { type CheckedClaim, countClaims, inShownOrder } from "./checked-claim.ts";
 import { fileName, plainMarkdown } from "./inert-text.ts";
 
@@ -39,15 +39,20 @@ function countText(claims: readonly CheckedClaim[], what: string): string {
   return `${total} ${what}, ${verified} found`;
 }
 
-function claimText({ page, statement, source, evidence, url }: CheckedClaim, isPublic: boolean): string {
+function claimText(claim: CheckedClaim, isPublic: boolean): string {
+  const { page, statement, source, evidence, missing, converted, url } = claim;
   const { repository, path, line } = source;
   const from = repository === DOCS_NAME ? "" : `${repository}: `;
   const place = plainMarkdown(`${from}${path}${line === null ? "" : `, line ${line}`}`);
   const linked = url === null ? place : `[${place}](${url})`;
   // A source that nobody has seen may contain a name that isn't public.
   const named = isPublic || path === "" ? "" : ` (${place})`;
+  // What others said in Slack isn't named.
+  const partly = source.repository === REQUEST_NAME ? "" : `: ${linked}`;
   const came = {
-    code: `source found: ${linked}`,
+    code: `source found${converted ? ", with another form of the value" : ""}: ${linked}`,
+    request: "said in Slack, not found in the code",
+    partial: `the source doesn't have ${missing.map(plainMarkdown).join(", ")}${partly}`,
     page: `also said on ${linked}`,
     unread: `source not checked${named}`,
     none: `no source found${named}`,

@@ -6,13 +6,14 @@ import type { CheckedClaim, Evidence } from "../../publish/checked-claim.ts";
 import { type HostedRepository, linesUrl } from "../../publish/hosted-pages.ts";
 import { eachWord } from "../../publish/runs-of-words.ts";
 import { type Lines, quoteFinder } from "./find-quotes.ts";
+import { missingTokens } from "./missing-tokens.ts";
 import { type Claim, MAX_QUOTE_LENGTH } from "./parse-claims.ts";
 
 /**
  * A claim whose source was located. `path` is the file's own, or as the agent wrote it if there is
  * none. `evidence` is what the source comes to if its words are there.
  */
-export type LocatedClaim = Pick<Claim, "page" | "statement" | "source"> & {
+export type LocatedClaim = Pick<Claim, "page" | "statement" | "source" | "converted"> & {
   path: string;
   evidence: Evidence;
 };
@@ -33,6 +34,9 @@ export type Sources = {
   isPublic: boolean;
 };
 
+/** More of what a source doesn't have isn't told. */
+const MAX_MISSING = 5;
+
 /** Looks for each claim's quote. The result is bounded and redacted. */
 export function checkSources(
   { claims, files, commit, at, isPublic }: Sources,
@@ -41,15 +45,19 @@ export function checkSources(
   const searches = new Map([...files].map(([path, file]) => [path, searchIn(file)]));
   // Redacted before it is cut, because half a secret is a secret, too.
   const shown = (text: string, max: number) => redactedLine(redact, text, max);
-  return claims.map(({ page, statement, source, path, evidence: wanted }) => {
-    const { repository, line = null } = source;
-    const { evidence, lines } = evidenceFor(source, wanted, searches.get(path));
+  return claims.map(({ page, statement, source, converted, path, evidence: wanted }) => {
+    const { repository, line = null, quote } = source;
+    const { evidence: found, lines } = evidenceFor(source, wanted, searches.get(path));
+    const missing = lines === null || converted ? [] : missingTokens(statement, quote);
+    const evidence = missing.length > 0 ? "partial" : found;
     const url = lines && at && linesUrl(at.codeHost, at.hosted, commit, { path, ...lines });
     return {
       page: shown(page, 1000),
       statement: shown(statement, 300),
       source: { repository: shown(repository, 100), path: shown(path, 200), line: lines?.from ?? line },
       evidence,
+      missing: missing.slice(0, MAX_MISSING).map((token) => shown(token, 100)),
+      converted,
       url: url === null || redact(url) !== url ? null : url,
       isPublic,
     };

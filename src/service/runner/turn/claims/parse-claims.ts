@@ -10,7 +10,8 @@ export const MAX_QUOTE_LENGTH = 1000;
 
 const Source = z.object({
   repository: z.string(),
-  path: z.string().max(2000),
+  /** The request has none. */
+  path: z.string().max(2000).default(""),
   line: z.int().min(1).nullish().catch(null),
   /** If it is long, only the beginning. */
   quote: z.string().transform((text) => startOf(text.trim(), MAX_QUOTE_LENGTH)),
@@ -20,6 +21,8 @@ const Claim = z.object({
   statement: z.string(),
   // A statement without a source counts as one whose source isn't found.
   source: Source.catch({ repository: DOCS_NAME, path: "", line: null, quote: "" }),
+  /** True if the source has a value in another form, such as another unit. */
+  converted: z.boolean().catch(false),
 });
 /** A statement and its source, as an agent wrote them. The file's size limits their length. */
 export type Claim = z.infer<typeof Claim>;

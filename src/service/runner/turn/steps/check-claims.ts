@@ -4,7 +4,7 @@ import { type LocatedFile, locateFiles } from "./locate-files.ts";
 import type { Claim } from "../claims/parse-claims.ts";
 import { isProse, type SourcePlace, sourcePlace, type SeenAt } from "../claims/source-place.ts";
 import { createTimeLimit, type TimeLimit } from "./time-limit.ts";
-import { DOCS_NAME, readClaimsFile } from "../../claims-file.ts";
+import { DOCS_NAME, readClaimsFile, REQUEST_NAME } from "../../claims-file.ts";
 import {
   type ChangedEntry,
   changedEntries,
@@ -75,6 +75,10 @@ export async function checkClaims(
   const checked: CheckedClaim[] = [];
   const byRepository = Map.groupBy(claims ?? placed, ({ place }) => place?.repository ?? "");
   for (const [name, its] of byRepository) {
+    if (name === REQUEST_NAME) {
+      checked.push(...(await checkSaid(its, turn, context)));
+      continue;
+    }
     const repository = repositories.get(name);
     const isMissing = repository === undefined && turn.project.context.some((each) => each.name === name);
     const found =
@@ -88,7 +92,26 @@ export async function checkClaims(
 
 function placedClaim(claim: Claim, seenAt: SeenAt): PlacedClaim {
   const page = sourcePlace({ repository: DOCS_NAME, path: claim.page }, seenAt);
-  return { ...claim, page: page?.path ?? claim.page, place: sourcePlace(claim.source, seenAt) };
+  const isSaid = claim.source.repository === REQUEST_NAME;
+  const place = isSaid ? { repository: REQUEST_NAME, path: "" } : sourcePlace(claim.source, seenAt);
+  return { ...claim, page: page?.path ?? claim.page, place };
+}
+
+/** Looks for quotes in what was said: the requests of the job so far, and what came with them. */
+function checkSaid(
+  claims: readonly PlacedClaim[],
+  { prompt, earlierTurns }: RunnerTurn,
+  { apart }: TurnContext,
+): Promise<CheckedClaim[]> {
+  const content = Buffer.from([...earlierTurns.map((turn) => turn.prompt), prompt].join("\n\n"));
+  return apart.read("checkSources", {
+    // Of what was said, no place is named.
+    claims: claims.map((claim) => located({ ...claim, source: { ...claim.source, path: "" } }, "request")),
+    files: new Map([["", { content }]]),
+    commit: "",
+    at: null,
+    isPublic: true,
+  });
 }
 
 function repositoriesOf(
@@ -121,11 +144,19 @@ function repositoriesOf(
 type FoundClaim = LocatedClaim & { file: LocatedFile | null };
 
 function located(
-  { page, statement, source, place }: PlacedClaim,
+  { page, statement, source, converted, place }: PlacedClaim,
   evidence: LocatedClaim["evidence"],
   file: LocatedFile | null = null,
 ): FoundClaim {
-  return { page, statement, source, path: file?.path ?? place?.path ?? source.path, evidence, file };
+  return {
+    page,
+    statement,
+    source,
+    converted,
+    path: file?.path ?? place?.path ?? source.path,
+    evidence,
+    file,
+  };
 }
 
 async function locate(
