@@ -1,20 +1,33 @@
-import { diffArrays } from "diff";
 import picomatch from "picomatch";
-import { Script } from "node:vm";
-import { parse } from "yaml";
 import { z } from "zod";
 import { changedPaths, type Files, patchOf, textOf } from "./files.ts";
 import { brokenLinks } from "./links.ts";
+import { withoutComments } from "./page/blocks.ts";
+import { answerProblem, type Fact, factProblem, textsOf, valueOf } from "./rules/facts.ts";
+import { neverProblem } from "./rules/never.ts";
+import { listed, type Problem, type Solved } from "./rules/solved.ts";
+import { asksProblem, sourceProblem } from "./rules/words.ts";
 
 const Name = z.string().regex(/^[a-z\d][a-z\d-]*$/, "is made of a-z, 0-9 and hyphens");
 const Globs = z.array(z.string().min(1)).min(1);
 /** A regular expression. `^` and `$` stand for the ends of a line. */
-const Pattern = z.string().refine(isPattern, "isn't a regular expression");
+export const Pattern = z.string().refine(isPattern, "isn't a regular expression");
+/** A number with its unit, as in `250 per minute` or `45 days`. */
+const Value = z.string().refine((text) => valueOf(text) !== null, "has no number");
+const fact = {
+  value: Value,
+  also: z.array(Value).default([]),
+  about: Pattern.optional(),
+  except: Pattern.optional(),
+  ignoreCase: z.boolean().default(true),
+};
 const match = { matches: Pattern, ignoreCase: z.boolean().default(false) };
 
 /** A condition that must hold after a task. Only the files and the agent's words decide it. */
 export const Check = z.discriminatedUnion("kind", [
-  /** Each of these files contains a match. With `anywhere`, at least one of them does. */
+  /**
+   * Each of these files contains a match outside of comments; with `anywhere`, at least one does.
+   */
   z.strictObject({
     name: Name,
     kind: z.literal("stands"),
@@ -33,84 +46,66 @@ export const Check = z.discriminatedUnion("kind", [
     in: Globs,
     but: z.array(z.string()).default([]),
   }),
-  /**
-   * Everything else in these files is kept: besides words that match, at most `words` words are
-   * removed, and no line is newly repeated. Line breaks don't count, and neither do added words.
-   */
-  z.strictObject({
-    name: Name,
-    kind: z.literal("rest"),
-    in: Globs,
-    ...match,
-    words: z.int().min(0).default(0),
-  }),
   /** No link or anchor is newly broken. */
   z.strictObject({ name: Name, kind: z.literal("links") }),
   /** The change has at most `lines` lines, added and removed together, in at most `files` files. */
   z.strictObject({ name: Name, kind: z.literal("size"), lines: z.int().min(0), files: z.int().min(0) }),
   /** No page's front matter is changed, except on the pages in `but`. */
   z.strictObject({ name: Name, kind: z.literal("front-matter"), but: z.array(z.string()).default([]) }),
-  /** These files have no syntax errors as JSON, YAML or JavaScript, by their endings. */
-  z.strictObject({ name: Name, kind: z.literal("parses"), in: Globs }),
-  /** The code blocks of one language in these pages have no syntax errors: js, json or yaml. */
+  /**
+   * In each of these files, a sentence, row or line that matches `about` names the value with its
+   * unit, in whatever form, and none of them names another one, besides `also`. What matches
+   * `except` is about something else.
+   */
+  z.strictObject({ name: Name, kind: z.literal("fact"), in: Globs, ...fact }),
+  /** Nothing that changed has a match: no file, name of a file, comment, word or claim. */
+  z.strictObject({ name: Name, kind: z.literal("never"), ...match }),
+  /**
+   * The agent's last words or its claims name the value, and no other one as true. With `about`,
+   * the number nearest to each match of it counts.
+   */
+  z.strictObject({ name: Name, kind: z.literal("answer"), ...fact }),
+  /**
+   * The agent rests on one of these files of the docs or of a context: a claim of its quotes it, or
+   * its last words name it, or match `as`.
+   */
   z.strictObject({
     name: Name,
-    kind: z.literal("code-blocks"),
-    in: Globs,
-    language: z.enum(["js", "json", "yaml"]),
+    kind: z.literal("source"),
+    of: Globs,
+    repository: Name.optional(),
+    as: Pattern.optional(),
   }),
+  /** The agent's last words ask about it, or say that it isn't known. */
+  z.strictObject({ name: Name, kind: z.literal("asks"), about: Pattern }),
   /** The agent's last words contain a match. */
   z.strictObject({ name: Name, kind: z.literal("says"), ...match }),
-  /** The agent's last words contain no match. */
-  z.strictObject({ name: Name, kind: z.literal("says-not"), ...match }),
 ]);
 export type Check = z.infer<typeof Check>;
 
-/** A repository before and after a task, and the agent's last words. */
-export type Solved = { base: Files; result: Files; words: string };
-
-/** The reason why a check fails, in a few lines. Null if it passes. */
-export type Problem = string | null;
-
-const MAX_SHOWN = 5;
 const FRONT_MATTER = /^---\r?\n[^]*?\r?\n---(?=\r?\n|$)/;
-const IMPORT =
-  /^import\s*(?:(?:[\w$]+[\s,]*)?(?:\{[\w$\s,]*\}|\*\s*as\s+[\w$]+)?\s*from\s*)?(['"])[^'"\n]*\1/gm;
-const FENCE = /^ {0,3}(?:`{3,}|~{3,}) *(\w+)[^\n]*\n([^]*?)^ {0,3}(?:`{3,}|~{3,}) *$/gm;
 
 /** Decides one check. Resolves to its problem, or to null if it passes. */
 export async function problemOf(check: Check, solved: Solved): Promise<Problem> {
   switch (check.kind) {
     case "stands":
-      return stands(check, solved.result);
+      return stands(check, solved.after);
     case "gone": {
       const pattern = patternOf(check);
       return listed(
         "It still stands in",
-        texts(solved.result, check.in).flatMap(([path, text]) => (pattern.test(text) ? [path] : [])),
+        texts(solved.after, check.in).flatMap(([path, text]) => (pattern.test(text) ? [path] : [])),
       );
     }
     case "identical": {
       const isMeant = matcher(check.in, check.but);
-      return listed("Changed:", changedPaths(solved.base, solved.result).filter(isMeant));
-    }
-    case "rest": {
-      const pattern = patternOf(check);
-      return listed(
-        "Lost or doubled:",
-        texts(solved.base, check.in).flatMap(([path, before]) => {
-          const after = textOf(solved.result.get(path)) ?? "";
-          const lost = lostWords(before, after).filter((word) => !pattern.test(word));
-          const doubled = doubledLines(after).filter((line) => !doubledLines(before).includes(line));
-          return [...(lost.length > check.words ? lost : []), ...doubled].map((text) => `${path}: ${text}`);
-        }),
-      );
+      return listed("Changed:", changedPaths(solved.before, solved.after).filter(isMeant));
     }
     case "links": {
-      const before = new Set(await brokenLinks(solved.base));
+      const before = new Set(await brokenLinks(solved.before));
       return listed(
         "New broken links:",
-        (await brokenLinks(solved.result)).filter((link) => !before.has(link)),
+        (await brokenLinks(solved.after)).filter((link) => !before.has(link)),
       );
     }
     case "size":
@@ -119,52 +114,54 @@ export async function problemOf(check: Check, solved: Solved): Promise<Problem> 
       const isMeant = matcher(["**"], check.but);
       return listed(
         "Changed front matter:",
-        texts(solved.base, ["**"]).flatMap(([path, text]) => {
-          const after = textOf(solved.result.get(path));
+        texts(solved.before, ["**"]).flatMap(([path, text]) => {
+          const after = textOf(solved.after.get(path));
           return after === null || !isMeant(path) || matterOf(text) === matterOf(after) ? [] : [path];
         }),
       );
     }
-    case "parses":
-      return listed(
-        "Can't be read:",
-        texts(solved.result, check.in).flatMap(([path, text]) => faultOf(path, text)),
-      );
-    case "code-blocks":
-      return listed(
-        "Can't be read:",
-        texts(solved.result, check.in).flatMap(([path, text]) =>
-          [...text.matchAll(FENCE)]
-            .filter(([, language]) => LANGUAGES[check.language].includes(language ?? ""))
-            .flatMap(([, , code]) => faultOf(`${path}: x.${check.language}`, code ?? "")),
-        ),
-      );
+    case "fact": {
+      const pages = textsOf(solved.after, matcher(check.in));
+      return factProblem(pages, factOf(check));
+    }
+    case "never":
+      return neverProblem(solved, patternOf(check));
+    case "answer":
+      return answerProblem(solved.words, solved.claims ?? [], factOf(check));
+    case "source": {
+      const { repository = null, as } = check;
+      const isMeant = matcher(check.of);
+      return sourceProblem(solved, {
+        isMeant,
+        repository,
+        as: as === undefined ? null : new RegExp(as, "imu"),
+      });
+    }
+    case "asks":
+      return asksProblem(solved.words, new RegExp(check.about, "imu"));
     case "says":
       return patternOf(check).test(solved.words) ? null : "The agent's words don't say it.";
-    case "says-not":
-      return patternOf(check).test(solved.words) ? "The agent's words say it." : null;
   }
 }
 
-/** The names with which code blocks of each language are marked. */
-const LANGUAGES: Record<"js" | "json" | "yaml", readonly string[]> = {
-  js: ["js", "javascript", "mjs"],
-  json: ["json"],
-  yaml: ["yaml", "yml"],
-};
+function factOf(check: Extract<Check, { kind: "fact" | "answer" }>): Fact {
+  const pattern = (text: string | undefined) =>
+    text === undefined ? null : new RegExp(text, check.ignoreCase ? "iu" : "u");
+  return { value: check.value, also: check.also, about: pattern(check.about), except: pattern(check.except) };
+}
 
 function stands(check: Extract<Check, { kind: "stands" }>, result: Files): Problem {
   const pattern = patternOf(check);
-  const found = texts(result, check.in);
+  const found = texts(result, check.in).map(([path, text]) => [path, withoutComments(text)] as const);
   if (found.length === 0) return `There is no ${check.in.join(", ")}.`;
   const without = found.filter(([, text]) => !pattern.test(text)).map(([path]) => path);
   if (check.anywhere) return without.length < found.length ? null : "It stands nowhere.";
   return listed("It doesn't stand in", without);
 }
 
-function size(check: Extract<Check, { kind: "size" }>, { base, result }: Solved): Problem {
-  const files = changedPaths(base, result).length;
-  const lines = patchOf(base, result)
+function size(check: Extract<Check, { kind: "size" }>, { before, after }: Solved): Problem {
+  const files = changedPaths(before, after).length;
+  const lines = patchOf(before, after)
     .split("\n")
     .filter((line) => /^[+-](?!\+\+ |-- )/.test(line)).length;
   if (files <= check.files && lines <= check.lines) return null;
@@ -175,44 +172,9 @@ function matterOf(text: string): string {
   return FRONT_MATTER.exec(text)?.[0] ?? "";
 }
 
-function lostWords(before: string, after: string): string[] {
-  const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== "");
-  return diffArrays(wordsOf(before), wordsOf(after)).flatMap(({ removed, value }) => (removed ? value : []));
-}
-
-function doubledLines(text: string): string[] {
-  const lines = text.split("\n");
-  return lines.filter((line, index) => /[\p{L}\d]/u.test(line) && line === lines[index - 1]);
-}
-
-/** The syntax error of a file, if it has one. JavaScript is only parsed, and never run. */
-function faultOf(path: string, text: string): string[] {
-  try {
-    if (path.endsWith(".json")) JSON.parse(text);
-    else if (/\.ya?ml$/.test(path)) parse(text);
-    else if (path.endsWith("js")) new Script(`async () => {\n${withoutModules(text)}\n}`);
-    return [];
-  } catch (error) {
-    return [`${path}: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : "unreadable"}`];
-  }
-}
-
-/** Turns a module into a script that can be parsed: imports go, and exports become statements. */
-function withoutModules(code: string): string {
-  return code
-    .replace(IMPORT, "")
-    .replace(/^export\s*(?:\*|\{[^{}]*\})[^'"\n]*\bfrom\s*(['"])[^'"\n]*\1/gm, "")
-    .replace(/^export default\b/gm, "void")
-    .replace(/^export\b/gm, "");
-}
-
 /** The text files that match a list of patterns. */
 function texts(files: Files, globs: readonly string[]): [path: string, text: string][] {
-  const isMeant = matcher(globs);
-  return [...files.keys()].filter(isMeant).flatMap((path): [string, string][] => {
-    const text = textOf(files.get(path));
-    return text === null ? [] : [[path, text]];
-  });
+  return textsOf(files, matcher(globs));
 }
 
 function matcher(globs: readonly string[], but: readonly string[] = []): (path: string) => boolean {
@@ -232,10 +194,4 @@ function isPattern(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function listed(lead: string, items: readonly string[]): Problem {
-  if (items.length === 0) return null;
-  const more = items.length > MAX_SHOWN ? ` and ${items.length - MAX_SHOWN} more` : "";
-  return `${lead} ${items.slice(0, MAX_SHOWN).join(", ")}${more}`;
 }

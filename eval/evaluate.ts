@@ -159,11 +159,12 @@ function ranWithOf({ tasks, settings, project, repository }: Evaluation): RanWit
   };
 }
 
-function taskHash({ request, answer, quoted, docs, expects, checks, base, contexts }: Task): string {
-  const files = [...base, ...[...contexts].flatMap(([, inside]) => [...inside])];
+function taskHash(task: Task): string {
+  const { request, answer, quoted, docs, expects, checks, zone, base, right, contexts } = task;
+  const files = [...base, ...(right ?? []), ...[...contexts].flatMap(([, inside]) => [...inside])];
   const parts = files.map(([path, content]) => `${path}\n${content.toString("base64")}`);
   const asked = answer === undefined ? [request] : [request, answer];
-  return hashOf(JSON.stringify([...asked, quoted, docs, expects, checks, ...parts]));
+  return hashOf(JSON.stringify([...asked, quoted, docs, expects, checks, zone, ...parts]));
 }
 
 function hashOf(content: string | Buffer): string {
@@ -207,7 +208,8 @@ function keep(out: string, { run, patch }: RanTask): void {
   writeJson(join(out, "runs", `${run.task}-${run.run}.json`), run);
 }
 
-function save(out: string, report: Report): void {
+/** Writes `report.json` and `report.md` into a folder. */
+export function save(out: string, report: Report): void {
   writeJson(join(out, "report.json"), report);
   writeFileSync(join(out, "report.md"), reportText(report));
 }

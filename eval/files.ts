@@ -44,6 +44,15 @@ export function patched(files: Files, patch: string): Map<string, Buffer> {
   return result;
 }
 
+/**
+ * The files that a patch of {@link patchOf} only names, with bytes that are neither those before
+ * nor those after.
+ */
+export function changedData(patch: string): Map<string, Buffer> {
+  const named = [...patch.matchAll(/^Binary file (.+) differs$/gm)];
+  return new Map(named.map(({ 1: path = "" }) => [path, Buffer.from(`\0${path}`)]));
+}
+
 /** A patch from one state of the files to another. Files that aren't text are only named. */
 export function patchOf(base: Files, result: Files): string {
   return changedPaths(base, result)

@@ -1,11 +1,11 @@
 import { Worker } from "node:worker_threads";
-import type { Files } from "./files.ts";
 import type { Judging, Verdict } from "./judge.ts";
+import type { Solution } from "./task.ts";
 
 /** Enough for 2,000 pages on a busy machine. */
 const TIME_LIMIT_MS = 120_000;
 
-export type ToJudge = Judging & { result: Files; words: string };
+export type ToJudge = { task: Judging; solution: Omit<Solution, "name"> };
 
 /** The results of the checks, and the change as a patch. The patch is empty if nothing changed. */
 export type Judged = { verdicts: Verdict[]; patch: string };
@@ -15,10 +15,12 @@ export type Judged = { verdicts: Verdict[]; patch: string };
  * run forever. Resolves to null if it takes longer than `timeLimitMs`. Rejects if a check throws.
  */
 export async function judgeApart(
-  { checks, expects, base, request, quoted, result, words }: ToJudge,
+  { base, right, contexts, checks, expects, request, quoted, zone }: Judging,
+  { result, words, claims }: Omit<Solution, "name">,
   timeLimitMs = TIME_LIMIT_MS,
 ): Promise<Judged | null> {
-  const workerData: ToJudge = { checks, expects, base, request, quoted, result, words };
+  const task = { base, right, contexts, checks, expects, request, quoted, zone };
+  const workerData: ToJudge = { task, solution: { result, words, claims } };
   const worker = new Worker(new URL("./judge-worker.ts", import.meta.url), { workerData });
   let timer: NodeJS.Timeout | undefined;
   try {

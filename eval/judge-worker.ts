@@ -9,8 +9,10 @@ function asBuffers(files: ReadonlyMap<string, Uint8Array>): Map<string, Buffer> 
   return new Map([...files].map(([path, content]) => [path, Buffer.from(content)]));
 }
 
-const given: ToJudge = workerData;
-const base = asBuffers(given.base);
-const result = asBuffers(given.result);
-const verdicts = await judge({ ...given, base }, { result, words: given.words });
+const { task, solution }: ToJudge = workerData;
+const base = asBuffers(task.base);
+const result = asBuffers(solution.result);
+const right = task.right && asBuffers(task.right);
+const contexts = new Map([...task.contexts].map(([name, files]) => [name, asBuffers(files)]));
+const verdicts = await judge({ ...task, base, right, contexts }, { ...solution, result });
 parentPort?.postMessage({ verdicts, patch: patchOf(base, result) } satisfies Judged);

@@ -1,7 +1,13 @@
-import { type Problem, problemOf } from "./checks.ts";
+import { problemOf } from "./checks.ts";
 import { changedPaths } from "./files.ts";
 import { hygieneFindings } from "../src/service/runner/hygiene/hygiene.ts";
 import { isReadAsText } from "../src/service/runner/workspace/git/changed-pages.ts";
+import { agreementProblem } from "./rules/agreement.ts";
+import { samplesProblem } from "./rules/samples.ts";
+import type { Problem, Solved } from "./rules/solved.ts";
+import { sourcesProblem } from "./rules/sources.ts";
+import { deedsProblem } from "./rules/words.ts";
+import { zoneProblem } from "./rules/zone.ts";
 import type { Solution, Task } from "./task.ts";
 
 /** The result of one check of a task. */
@@ -13,30 +19,53 @@ export const EXPECTED = "expected";
 export const HYGIENE_CHECK = "hygiene";
 
 /** What a solution is judged by. */
-export type Judging = Pick<Task, "base" | "checks" | "expects" | "request" | "quoted">;
+export type Judging = Pick<
+  Task,
+  "base" | "right" | "contexts" | "checks" | "expects" | "request" | "quoted" | "zone"
+>;
+
+/** The checks that every task has, besides its own. */
+const EVERY_TASK: Readonly<Record<string, (solved: Solved, task: Judging) => Problem | Promise<Problem>>> = {
+  [EXPECTED]: ({ before, after }, { expects }) => unexpected(expects, changedPaths(before, after)),
+  [HYGIENE_CHECK]: unclean,
+  zone: (solved, { zone }) => zoneProblem(solved, { isFree: isFreeIn(zone), adds: zone.adds }),
+  agreement: (solved, { zone }) => agreementProblem(solved, isFreeIn(zone)),
+  samples: samplesProblem,
+  deeds: deedsProblem,
+  sources: sourcesProblem,
+};
 
 /** Applies all checks of a task to one solution. */
-export async function judge(task: Judging, { result, words }: Omit<Solution, "name">): Promise<Verdict[]> {
-  const solved = { base: task.base, result, words };
-  const rest = await Promise.all(
-    task.checks.map(async (check) => ({ check: check.name, problem: await problemOf(check, solved) })),
-  );
-  return [
-    { check: EXPECTED, problem: unexpected(task, changedPaths(task.base, result)) },
-    { check: HYGIENE_CHECK, problem: unclean(task, result) },
-    ...rest,
-  ];
+export async function judge(
+  task: Judging,
+  { result, words, claims }: Omit<Solution, "name">,
+): Promise<Verdict[]> {
+  const { base: before, right: reference, contexts, request, quoted } = task;
+  const told = [request, ...quoted.map(({ text }) => text)].join("\n");
+  const solved: Solved = { before, after: result, reference, contexts, told, words, claims };
+  return Promise.all([
+    ...Object.entries(EVERY_TASK).map(async ([check, find]) => ({
+      check,
+      problem: await find(solved, task),
+    })),
+    ...task.checks.map(async (check) => ({ check: check.name, problem: await problemOf(check, solved) })),
+  ]);
 }
 
-function unexpected({ expects }: Pick<Task, "expects">, changed: readonly string[]): Problem {
+function isFreeIn({ may }: Task["zone"]): (text: string) => boolean {
+  const patterns = may.map((pattern) => new RegExp(pattern, "iu"));
+  return (text) => patterns.some((pattern) => pattern.test(text));
+}
+
+function unexpected(expects: Task["expects"], changed: readonly string[]): Problem {
   if (expects === "change") return changed.length > 0 ? null : "Nothing was changed.";
   return changed.length === 0 ? null : `Nothing should change, but ${changed[0]} did.`;
 }
 
-function unclean({ base, request, quoted }: Judging, result: Solution["result"]): Problem {
-  const pages = changedPaths(base, result)
+function unclean({ before, after }: Solved, { request, quoted }: Judging): Problem {
+  const pages = changedPaths(before, after)
     .filter(isReadAsText)
-    .map((path) => ({ path, before: base.get(path) ?? null, after: result.get(path) ?? null }));
+    .map((path) => ({ path, before: before.get(path) ?? null, after: after.get(path) ?? null }));
   const facts = { words: request, quotedNames: quoted.map(({ from }) => from) };
   const found = hygieneFindings({ pages, facts, off: [] });
   return found.length === 0

@@ -1,26 +1,22 @@
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { Command } from "commander";
 import { DocsAgentError } from "../src/shared/errors.ts";
 import { checkTasks, writePatch } from "./authoring.ts";
 import { compared } from "./compare.ts";
 import { comparisonText } from "./compare-text.ts";
 import { defaultStateRoot, evaluate } from "./evaluate.ts";
-import { type Files, readFiles } from "./files.ts";
+import { filesOf, readReport } from "./given.ts";
 import { type ProjectOptions, readProjectSettings } from "./project-options.ts";
-import { Report } from "./report-schema.ts";
+import { HALVES, judgeKnown, reachText } from "./reach/reach.ts";
 import { scoreOf } from "./score.ts";
 import { EvalOptionError, type EvalOptions, readSettings, shareFrom } from "./settings.ts";
+import { judgeFolder, rejudge } from "./judge-commands.ts";
 import { readTask, taskNames } from "./task.ts";
 
 const TASKS = fileURLToPath(new URL("tasks", import.meta.url));
 const MODELS = fileURLToPath(new URL("models.yml", import.meta.url));
-const CLONE_TIMEOUT_MS = 600_000;
 
 type RunOptions = EvalOptions &
   ProjectOptions & { tasks: string; repository?: string; out?: string; failBelow?: string; json?: boolean };
@@ -86,6 +82,40 @@ program
   });
 
 program
+  .command("reach")
+  .description("judge solutions that are known to be right or wrong, and say how many pass by their kind")
+  .argument("[task...]", "these tasks only")
+  .option("--half <half>", "tuned, held-out or both", "both")
+  .option("--verbose", "show those that are judged wrong")
+  .action(async (names: string[], { half, verbose }: { half: string; verbose?: boolean }) => {
+    const halves = HALVES.filter((each) => half === "both" || each === half);
+    const judged = [];
+    for (const name of names.length > 0 ? names : await taskNames(TASKS))
+      judged.push(...(await judgeKnown(await readTask(TASKS, name), halves)));
+    process.stdout.write(reachText(judged, verbose === true));
+  });
+
+program
+  .command("judge")
+  .description("judge a folder as a solution of a task, with what an agent said")
+  .argument("<task>")
+  .requiredOption("--repository <folder>", "the task's repository after the change")
+  .option("--words <file>", "the agent's last words")
+  .option("--claims <file>", "the sources that the agent named, as JSON")
+  .option("--tasks <folder>", "the folder with the tasks", TASKS)
+  .option("--json", "print { passed, checks: [{ name, passed, why }] }")
+  .action(judgeFolder);
+
+program
+  .command("rejudge")
+  .description("judge the stored runs of a report again, without an agent")
+  .argument("<report.json>")
+  .option("--tasks <folder>", "the folder with the tasks", TASKS)
+  .option("--repository <url or path>", "the docs that your own tasks are about")
+  .option("--out <folder>", "where the new report goes (beside the report, in rejudged)")
+  .action(rejudge);
+
+program
   .command("patch")
   .description("write a solution's patch: what differs between the task's repository and an edited copy")
   .argument("<task>")
@@ -135,31 +165,6 @@ async function run({ tasks: given, repository, out, failBelow, ...options }: Run
   if (least === null || score.share >= least) return;
   say(`That is less than --fail-below ${failBelow}.\n`);
   process.exitCode = 1;
-}
-
-/** The newest files on a repository's default branch, or the files of a folder. */
-async function filesOf(repository: string): Promise<Files> {
-  const folder = await mkdtemp(join(tmpdir(), "eval-docs-"));
-  try {
-    const isFolder = existsSync(repository) && !existsSync(join(repository, ".git"));
-    if (isFolder) return await readFiles(repository);
-    const flags = ["-c", "core.symlinks=false"];
-    const what = ["clone", "--quiet", "--depth=1", "--", repository, folder];
-    await promisify(execFile)("git", [...flags, ...what], { timeout: CLONE_TIMEOUT_MS });
-    return await readFiles(folder);
-  } catch (error) {
-    const why = error instanceof Error ? (error.message.trim().split("\n").at(-1) ?? "") : "";
-    throw new EvalOptionError(`--repository ${repository} can't be read: ${why}`);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function readReport(file: string): Promise<Report> {
-  if (!existsSync(file)) throw new EvalOptionError(`There is no file ${file}.`);
-  const report = Report.safeParse(JSON.parse(await readFile(file, "utf8")));
-  if (report.success) return report.data;
-  throw new EvalOptionError(`${file} isn't a report.json of an evaluation.`);
 }
 
 try {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { NamedClaim } from "./rules/solved.ts";
 
 const Verdict = z.object({ check: z.string(), problem: z.string().nullable() });
 const Count = z.number().nullable();
@@ -16,13 +17,18 @@ export const TaskRun = z.object({
   verdicts: z.array(Verdict),
   /** The agent's last words. */
   words: z.string(),
+  /** The sources that the agent named. Null if that isn't known. */
+  claims: z.array(NamedClaim).nullable().default(null),
   seconds: Count,
   calls: Count,
   inputTokens: Count,
   cachedInputTokens: Count,
   outputTokens: Count,
   usd: Count,
-  /** The path of the change's patch in the report's folder. Null if nothing changed. */
+  /**
+   * The path of the change's patch in the report's folder. Null if nothing changed. With the task's
+   * files, `words` and `claims`, it is all that a run is judged again by.
+   */
   diff: z.string().nullable(),
 });
 export type TaskRun = z.infer<typeof TaskRun>;

@@ -54,7 +54,7 @@ export async function runTask(
       if (said !== null) await service.answerQuestion(id, question.id, said);
     }
     const turn = answer.report?.turns?.at(-1);
-    if (answer.job.status !== "active" && turn !== undefined) return ended(world, task, number, turn);
+    if (answer.job.status !== "active" && turn !== undefined) return ended(world, task, number, id, turn);
     await sleep(POLL_MS, undefined, { signal }).catch(() => {});
   }
 }
@@ -102,7 +102,13 @@ async function answered(
   }
 }
 
-async function ended(world: World, task: Task, number: number, turn: KnownTurn): Promise<RanTask> {
+async function ended(
+  world: World,
+  task: Task,
+  number: number,
+  jobId: string,
+  turn: KnownTurn,
+): Promise<RanTask> {
   const { outcome, usage, reason, pullRequest } = turn;
   const words = turn.answer ?? turn.summary ?? "";
   const used = {
@@ -120,7 +126,8 @@ async function ended(world: World, task: Task, number: number, turn: KnownTurn):
     return { run: { ...without(task, number, why), words, ...used }, patch: null };
   }
   const result = outcome === "no-changes" ? task.base : await world.filesOn(task.name, branch ?? "");
-  const judged = await judgeApart({ ...task, result, words });
+  const claims = outcome === "no-changes" ? null : await world.claimsOf(jobId);
+  const judged = await judgeApart(task, { result, words, claims });
   if (judged === null) {
     const why = "The checks of what the agent made took longer than two minutes.";
     return { run: { ...without(task, number, why), words, ...used }, patch: null };
@@ -133,6 +140,7 @@ async function ended(world: World, task: Task, number: number, turn: KnownTurn):
       outcome: outcome === "no-changes" ? outcome : "pull-request",
       verdicts,
       words,
+      claims,
       diff: patch === "" ? null : `runs/${task.name}-${number}.patch`,
     },
     patch: patch === "" ? null : patch,
@@ -153,6 +161,7 @@ export function without(
     reason,
     verdicts: [],
     words: "",
+    claims: null,
     seconds: null,
     calls: null,
     inputTokens: null,

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
 import { DocsAgentError } from "../src/shared/errors.ts";
-import { Check } from "./checks.ts";
+import { Check, Pattern } from "./checks.ts";
 import { type Files, patched, readFiles } from "./files.ts";
+import type { NamedClaim } from "./rules/solved.ts";
 
 const Name = z.string().regex(/^[a-z\d][a-z\d-]*$/, "is made of a-z, 0-9 and hyphens");
 const Text = z.string().trim().min(1);
@@ -40,6 +41,13 @@ const TaskFile = z.strictObject({
   /** Says whether files should change at all. */
   expects: z.enum(["change", "no-change"]),
   checks: z.array(Check),
+  /**
+   * What a solution may do beyond the reference: `may` matches paths, blocks and sentences that may
+   * change, come or go, and `adds` blocks may be added.
+   */
+  zone: z
+    .strictObject({ may: z.array(Pattern).default([]), adds: z.int().min(0).default(0) })
+    .default({ may: [], adds: 0 }),
   /** The agent's words with the reference solution. Its change is `reference.patch`. */
   reference: z.strictObject({ words: z.string().default("") }).default({ words: "" }),
   /**
@@ -55,6 +63,8 @@ export type Task = z.infer<typeof TaskFile> & {
   /** The repository as the agent finds it. */
   base: Files;
   contexts: ReadonlyMap<string, Files>;
+  /** The repository with the reference solution. Null if there is none. */
+  right: Files | null;
 };
 
 /** A task can't be used. The message names the task, the place and the fault. */
@@ -63,7 +73,7 @@ export class TaskError extends DocsAgentError {
 }
 
 /** The files after a change, with the words with which an agent would end. */
-export type Solution = { name: string; words: string; result: Files };
+export type Solution = { name: string; words: string; result: Files; claims: readonly NamedClaim[] | null };
 
 /** The names of the tasks in a folder, in order. */
 export async function taskNames(folder: string): Promise<string[]> {
@@ -99,29 +109,38 @@ export async function readTask(tasks: string, name: string, repository: Files | 
       return [context, await readFiles(files)] as const;
     }),
   );
-  return { ...file.data, name, folder, base, contexts: new Map(contexts) };
+  const task = { ...file.data, name, folder, base, contexts: new Map(contexts) };
+  const isSolved = existsSync(join(folder, "reference.patch"));
+  return { ...task, right: isSolved ? await solvedBy(task, "reference", REFERENCE) : null };
 }
 
+const REFERENCE = "reference.patch";
+
 /** The reference solution. */
-export function referenceOf(task: Task): Promise<Solution> {
-  return solutionOf(task, "reference", task.reference.words, join(task.folder, "reference.patch"));
+export function referenceOf({ right, base, reference }: Task): Solution {
+  return { name: "reference", words: reference.words, result: right ?? base, claims: null };
 }
 
 /** The wrong solutions, each with the names of the checks that must notice it. */
 export function wrongOnesOf(task: Task): Promise<(Solution & { fails: readonly string[] })[]> {
   return Promise.all(
-    task.wrong.map(async ({ name, words, fails }) => ({
-      ...(await solutionOf(task, name, words, join(task.folder, "wrong", `${name}.patch`))),
-      fails,
-    })),
+    task.wrong.map(async ({ name, words, fails }) => {
+      const result = await solvedBy(task, name, join("wrong", `${name}.patch`));
+      return { name, words, result, claims: null, fails };
+    }),
   );
 }
 
 /** Applies a solution's patch. Without one, nothing is changed. */
-async function solutionOf(task: Task, name: string, words: string, file: string): Promise<Solution> {
+async function solvedBy(
+  task: Pick<Task, "name" | "folder" | "base">,
+  name: string,
+  patchFile: string,
+): Promise<Files> {
+  const file = join(task.folder, patchFile);
   const patch = existsSync(file) ? await readFile(file, "utf8") : "";
   try {
-    return { name, words, result: patched(task.base, patch) };
+    return patched(task.base, patch);
   } catch (error) {
     throw new TaskError(`${task.name}, ${name}: ${error instanceof Error ? error.message : "unreadable"}`);
   }

@@ -14,8 +14,10 @@ import { loadServiceConfig } from "../src/service/config/config.ts";
 import { createHttpJobService } from "../src/app/job-client/http-job-service.ts";
 import type { JobService } from "../src/app/rules/ports/job-service.ts";
 import { createSystemClock } from "../src/shared/machine/clock-and-log.ts";
+import { readTurnNote } from "../src/service/runner/publish/turn-note.ts";
 import { type Files, readFiles, writeFiles } from "./files.ts";
 import type { ProjectSettings } from "./project-options.ts";
+import type { NamedClaim } from "./rules/solved.ts";
 import { EvalOptionError, type EvalSettings } from "./settings.ts";
 import { type Task, TaskError } from "./task.ts";
 
@@ -32,6 +34,8 @@ export type World = AsyncDisposable & {
   of(task: string): JobService;
   /** The files on the branch that a turn pushed. */
   filesOn(task: string, branch: string): Promise<Files>;
+  /** The sources that the agent named in a job's last turn with a commit. Null if it named none. */
+  claimsOf(jobId: string): Promise<NamedClaim[] | null>;
 };
 
 /**
@@ -144,6 +148,10 @@ export async function openWorld(
       } finally {
         await rm(folder, { recursive: true, force: true });
       }
+    },
+    async claimsOf(jobId) {
+      const note = await readTurnNote(join(state, "service", "turns"), jobId);
+      return note?.claims ?? null;
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };

@@ -34,7 +34,7 @@ function claim(
   evidence: CheckedClaim["evidence"],
 ): CheckedClaim {
   const url = `https://github.com/tidepool/tidepool/blob/4f1c0de/${path}#L12`;
-  const source = { repository: "tidepool", path, line: 12 };
+  const source = { repository: "tidepool", path, line: 12, quote: "" };
   const shown = evidence === "code" || evidence === "partial" ? url : null;
   const missing = evidence === "partial" ? ["45"] : [];
   return { page, statement, source, evidence, missing, converted: false, url: shown, isPublic: true };

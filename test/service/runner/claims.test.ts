@@ -72,7 +72,7 @@ describe("the sources that an agent names", () => {
       ["page", `${at}/docs/a%20%28b%29%20%C3%BC%23%3F.md#L3`],
       ["page", `${at}/docs/other.mdx#L1-L2`],
     ]);
-    expect(found[0]?.source).toEqual({ repository: "docs", path: "src/cli.ts", line: 2 });
+    expect(found[0]?.source).toMatchObject({ repository: "docs", path: "src/cli.ts", line: 2 });
     expect(world.pulls()[0]?.body).toContain("**Sources: 3 of 6 found**");
     expect(world.pulls()[0]?.body).toContain("– also said on [docs/other.mdx, line 1](");
   });
@@ -365,7 +365,7 @@ describe("the text of the sources", () => {
   const one = (over: Partial<CheckedClaim> = {}): CheckedClaim => ({
     page: "docs/cli.md",
     statement: "The CLI has `--json`.",
-    source: { repository: "docs", path: "src/cli.ts", line: 3 },
+    source: { repository: "docs", path: "src/cli.ts", line: 3, quote: "" },
     evidence: "code",
     missing: [],
     converted: false,
@@ -373,7 +373,7 @@ describe("the text of the sources", () => {
     isPublic: true,
     ...over,
   });
-  const secret = { repository: "core", path: "plans/secret.ts", line: 1 };
+  const secret = { repository: "core", path: "plans/secret.ts", line: 1, quote: "" };
   const hidden = one({ source: secret, url: null, statement: "The plan has a name.", isPublic: false });
 
   it("says what was found where, and what wasn't first", () => {

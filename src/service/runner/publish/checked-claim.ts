@@ -5,8 +5,8 @@ import type { Claims } from "../../../shared/contract/turn.ts";
  * What came of looking for a source, in the order in which they are shown. `none`: the words aren't
  * there, or may not count. `partial`: they are, without a number, flag or name of the statement.
  * `unread`: nobody could look. `page`: another page of the docs says so, which proves nothing.
- * `request`: they stand in the request, so somebody said so. `code`: they stand in what the docs are
- * about.
+ * `request`: they stand in the request, so somebody said so. `code`: they stand in what the docs
+ * are about.
  */
 export const Evidence = z.enum(["none", "partial", "unread", "page", "request", "code"]);
 export type Evidence = z.infer<typeof Evidence>;
@@ -17,8 +17,16 @@ export const CheckedClaim = z.preprocess(
   z.object({
     page: z.string(),
     statement: z.string(),
-    /** `line` is where the quote begins. If it wasn't found, it is where the agent says. */
-    source: z.object({ repository: z.string(), path: z.string(), line: z.int().nullable() }),
+    /**
+     * `line` is where the quote begins. If it wasn't found, it is where the agent says. The quote
+     * is kept for those who read the note, and never told.
+     */
+    source: z.object({
+      repository: z.string(),
+      path: z.string(),
+      line: z.int().nullable(),
+      quote: z.string().default(""),
+    }),
     evidence: Evidence,
     /** The numbers, flags and names of the statement that the quote doesn't have. */
     missing: z.array(z.string()).default([]),

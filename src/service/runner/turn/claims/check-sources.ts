@@ -54,7 +54,12 @@ export function checkSources(
     return {
       page: shown(page, 1000),
       statement: shown(statement, 300),
-      source: { repository: shown(repository, 100), path: shown(path, 200), line: lines?.from ?? line },
+      source: {
+        repository: shown(repository, 100),
+        path: shown(path, 200),
+        line: lines?.from ?? line,
+        quote: shown(quote, MAX_QUOTE_LENGTH),
+      },
       evidence,
       missing: missing.slice(0, MAX_MISSING).map((token) => shown(token, 100)),
       converted,

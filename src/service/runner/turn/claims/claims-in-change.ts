@@ -1,4 +1,5 @@
 import { eachWord } from "../../publish/runs-of-words.ts";
+import { SPELLED_NUMBERS } from "./missing-tokens.ts";
 import type { Claim } from "./parse-claims.ts";
 
 /** A page before and after the change. `before` is null if the page is new. */
@@ -41,17 +42,10 @@ function addedLines({ before, after }: ChangedText): string {
 const STEM_LENGTH = 5;
 const HAS_DIGIT = /\p{N}/u;
 
-/** Numbers as pages spell them out. One is an article, too. */
-const NUMBERS = new Map(
-  "two three four five six seven eight nine ten eleven twelve"
-    .split(" ")
-    .map((word, at) => [word, String(at + 2)]),
-);
-
 /** The form in which words are compared. A number is compared whole. */
 function stemOf(word: string): string {
   const written = word.slice(0, 100).toLowerCase();
-  const lower = NUMBERS.get(written) ?? written;
+  const lower = SPELLED_NUMBERS.get(written) ?? written;
   return HAS_DIGIT.test(lower) ? lower : lower.slice(0, STEM_LENGTH);
 }
 

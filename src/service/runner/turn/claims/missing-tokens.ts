@@ -1,5 +1,5 @@
 /** Numbers as pages spell them out. One is an article, too. */
-const SPELLED = new Map(
+export const SPELLED_NUMBERS = new Map(
   "two three four five six seven eight nine ten eleven twelve"
     .split(" ")
     .map((word, at) => [word, String(at + 2)]),
@@ -40,12 +40,12 @@ function matches(text: string, pattern: RegExp): string[] {
 }
 
 function spelledIn(text: string): string[] {
-  return (text.toLowerCase().match(/\p{L}+/gu) ?? []).filter((word) => SPELLED.has(word));
+  return (text.toLowerCase().match(/\p{L}+/gu) ?? []).filter((word) => SPELLED_NUMBERS.has(word));
 }
 
 /** A number without marks between its thousands, and with a point. */
 function forms(written: string): string[] {
-  const number = SPELLED.get(written) ?? written;
+  const number = SPELLED_NUMBERS.get(written) ?? written;
   const bare = number.replace(/[,_'\u00a0\u202f](?=\d{3}(?!\d))/g, "");
   return [bare, number.replace(/\.(?=\d{3}(?!\d))/g, "").replace(",", ".")].map((form) =>
     form.replace(/^0+(?=\d)/, ""),

@@ -1,0 +1,133 @@
+import type { Segment } from "../page/align.ts";
+import { isPage, localeOf } from "../page/blocks.ts";
+import { isSame, isSameIn, type Quantity, quantitiesIn, unitsIn } from "../page/quantities.ts";
+import { type Statement, statementsIn } from "../page/statements.ts";
+import { codeTokens } from "../page/tokens.ts";
+import { laidFiles } from "./laid-files.ts";
+import { listed, type Problem, type Solved } from "./solved.ts";
+import { hasOtherNumbers, nearest, turnedAgainst } from "./turned.ts";
+
+/** Statements are about the same from here on. */
+const ALIKE = 0.6;
+/** A statement that stays may be worded anew to this degree. */
+const REWORDED = 0.4;
+/** Words with which a sentence tells of the past. */
+const PAST =
+  /\b(?:before|until|since|no longer|old(?:er)?|former(?:ly)?|was|previously|used to|renamed|still)\b/i;
+
+/**
+ * Where the reference changes something, the solution agrees with it: what the reference keeps is
+ * kept, what it removes is gone, numbers with their units are the reference's, and no sentence says
+ * the opposite.
+ */
+export function agreementProblem(solved: Solved, isFree: (text: string) => boolean): Problem {
+  const found = laidFiles(solved)
+    .filter(({ path, isOf }) => isOf !== "solution" && solved.after.has(path) && !isFree(path))
+    .flatMap(({ path, segments, ...file }) => {
+      const units = unitsIn([...file.before, ...file.reference].map(({ visible }) => visible).join("\n"));
+      return segments
+        .filter(({ before, reference }) => before.length + reference.length > 0)
+        .flatMap((segment) => faultsOf(segment, { path, units, isFree }).map((fault) => `${path}: ${fault}`));
+    });
+  return listed("It disagrees with what is right:", [...new Set(found)]);
+}
+
+type Around = { path: string; units: readonly string[]; isFree: (text: string) => boolean };
+
+function faultsOf(segment: Segment, { path, units, isFree }: Around): string[] {
+  const locale = localeOf(path);
+  const stated = { before: statementsIn(segment.before), reference: statementsIn(segment.reference) };
+  const after = statementsIn(segment.after).filter(({ text }) => !isFree(text));
+  return [
+    ...lostTokens(segment, locale, isFree),
+    ...after.flatMap((statement) => staleTokens(statement, segment, locale)),
+    ...after
+      .flatMap(({ text }) => foreignNumbers(text, segment, locale, units))
+      .filter((each) => !isFree(each)),
+    ...after.flatMap(({ text }) => disagreement(text, stated.reference, locale)),
+    ...(isPage(path) ? lostStatements(stated, after, isFree) : []),
+  ];
+}
+
+const tokensIn = (blocks: Segment["after"]) => new Set(blocks.flatMap(codeTokens));
+const numbersIn = (blocks: Segment["after"], locale: string): Quantity[] =>
+  blocks.flatMap(({ visible }) => quantitiesIn(visible, locale));
+
+/** What is in both, the page as it was and the reference, and not in the solution. */
+function lostTokens(
+  { before, reference, after }: Segment,
+  locale: string,
+  isFree: (text: string) => boolean,
+): string[] {
+  const [old, right, now] = [tokensIn(before), tokensIn(reference), tokensIn(after)];
+  const tokens = [...right].filter((token) => old.has(token) && !now.has(token));
+  const [past, wanted, present] = [before, reference, after].map((blocks) => numbersIn(blocks, locale));
+  const numbers = (wanted ?? []).filter(
+    (number) =>
+      past?.some((other) => isSame(number, other)) && !present?.some((other) => isSame(number, other)),
+  );
+  return [...tokens, ...numbers.map(({ text }) => text)]
+    .filter((each) => !isFree(each))
+    .map((each) => `${each} is gone`);
+}
+
+/** What the reference takes away, and the solution still says. Telling of the past is allowed. */
+function staleTokens({ text, kind }: Statement, { before, reference }: Segment, locale: string): string[] {
+  if ((kind === "prose" || kind === "row") && PAST.test(text)) return [];
+  const [old, right] = [tokensIn(before), tokensIn(reference)];
+  const tokens = codeTokens({ kind, visible: text }).filter((token) => old.has(token) && !right.has(token));
+  const [past, wanted] = [numbersIn(before, locale), numbersIn(reference, locale)];
+  const numbers = quantitiesIn(text, locale).filter(
+    (number) => past.some((other) => isSame(number, other)) && !wanted.some((other) => isSame(number, other)),
+  );
+  return [...tokens, ...numbers.map((number) => number.text)].map((each) => `still ${each}`);
+}
+
+/** Small numbers in words may count anything. */
+const SMALL = 3;
+
+function foreignNumbers(
+  text: string,
+  { before, reference }: Segment,
+  locale: string,
+  units: readonly string[],
+): string[] {
+  const known = [...numbersIn(before, locale), ...numbersIn(reference, locale)];
+  return quantitiesIn(text, locale)
+    .filter(
+      ({ dimension, value, text: written }) =>
+        !(dimension === "plain" && value <= SMALL && /^\p{L}/u.test(written)),
+    )
+    .filter((number) => !known.some((other) => isSameIn(number, other, units)))
+    .map((number) => number.text);
+}
+
+/**
+ * Numbers in another order than in the reference's statement of the same words, or its opposite.
+ */
+function disagreement(text: string, reference: readonly Statement[], locale: string): string[] {
+  if (reference.some((other) => other.text === text)) return [];
+  const alike = nearest(text, reference, ALIKE);
+  if (alike === null) return [];
+  const other = reference.filter((each) => hasOtherNumbers(text, each.text, locale));
+  const isAsOne = reference.some((each) => !other.includes(each) && hasSameWords(each.text, text, locale));
+  if (other.length > 0 && !isAsOne) return [text];
+  const turned = turnedAgainst(text, alike.text);
+  return turned === null ? [] : [`"${text}" ${turned}`];
+}
+
+function hasSameWords(one: string, other: string, locale: string): boolean {
+  return nearest(one, [{ text: other }], 1) !== null && !hasOtherNumbers(one, other, locale);
+}
+
+function lostStatements(
+  { before, reference }: { before: Statement[]; reference: Statement[] },
+  after: readonly Statement[],
+  isFree: (text: string) => boolean,
+): string[] {
+  const right = new Set(reference.map(({ text }) => text));
+  return before
+    .filter(({ text, kind }) => right.has(text) && (kind === "prose" || kind === "row" || kind === "sample"))
+    .filter(({ text }) => !isFree(text) && nearest(text, after, REWORDED) === null)
+    .map(({ text }) => `"${text}" is gone`);
+}

@@ -1,0 +1,114 @@
+import { isSame, quantitiesIn } from "../page/quantities.ts";
+
+/** Words that turn a sentence into its opposite. */
+const NOT =
+  /^(?:not|no|never|none|nothing|neither|nor|without|cannot|hardly|nicht|kein|keine|nie|ohne|\w+n't)$/;
+/** Words of which one can't stand in the other's place. */
+const OPPOSITES: readonly (readonly string[])[] = [
+  ["newer", "older", "later", "earlier", "newest", "oldest", "latest"],
+  ["before", "after"],
+  ["first", "last"],
+  ["more", "less", "fewer"],
+  ["most", "least"],
+  ["minimum", "maximum", "min", "max"],
+  ["true", "false"],
+  ["on", "off"],
+  ["required", "optional", "needed"],
+  ["start", "stop", "starts", "stops", "started", "stopped"],
+  ["pause", "resume", "pauses", "resumes"],
+  ["enable", "disable", "enabled", "disabled"],
+  ["left", "right"],
+  ["top", "bottom"],
+  ["with", "without"],
+  ["always", "never"],
+  ["all", "none"],
+  ["allow", "deny", "block", "allowed", "denied", "blocked"],
+  ["through", "stopped"],
+  ["read", "write", "reads", "writes"],
+  ["above", "below"],
+  ["upload", "download", "uploads", "downloads"],
+  ["add", "remove", "delete", "adds", "removes", "deletes"],
+  ["millisecond", "second", "minute", "hour", "day", "week", "month", "year"],
+  ["milliseconds", "seconds", "minutes", "hours", "days", "weeks", "months", "years"],
+];
+const SIDES = new Map(OPPOSITES.flatMap((words, nth) => words.map((word) => [word, nth] as const)));
+
+const NUMBER = /(?:\d+(?:[.,_]\d+)*)/g;
+
+/** The words of a statement, without numbers. */
+export function wordsOf(text: string): string[] {
+  return text
+    .toLowerCase()
+    .replace(/`[^`]*`/g, (code) => code.replace(/\s+/g, "\u00a0"))
+    .replace(NUMBER, " # ")
+    .split(/[^\p{L}\d'#`_\u00a0-]+/u)
+    .filter((word) => /[\p{L}#]/u.test(word));
+}
+
+/** How alike two lists of words are, from 0 to 1. */
+export function likeness(one: readonly string[], other: readonly string[]): number {
+  const left = counted(other);
+  let common = 0;
+  for (const word of one) {
+    const count = left.get(word) ?? 0;
+    if (count === 0) continue;
+    common += 1;
+    left.set(word, count - 1);
+  }
+  return one.length + other.length === 0 ? 1 : (2 * common) / (one.length + other.length);
+}
+
+/** The most alike of some statements, or null if none is alike enough. */
+export function nearest<Item extends { text: string }>(
+  text: string,
+  others: readonly Item[],
+  enough: number,
+): Item | null {
+  const words = wordsOf(text);
+  let best: { item: Item; score: number } | null = null;
+  for (const item of others) {
+    const score = item.text === text ? 2 : likeness(words, wordsOf(item.text));
+    if (score >= enough && score > (best?.score ?? 0)) best = { item, score };
+  }
+  return best?.item ?? null;
+}
+
+/**
+ * Why a statement says the opposite of another that is worded almost the same. Null if it doesn't.
+ */
+export function turnedAgainst(text: string, other: string): string | null {
+  const [its, others] = [wordsOf(text), wordsOf(other)];
+  const [only, missing] = [without(its, others), without(others, its)];
+  const negations = (words: readonly string[]) => words.filter((word) => NOT.test(word)).length;
+  if ((negations(only) + negations(missing)) % 2 === 1) return "says the opposite";
+  const isInflected = (word: string, words: readonly string[]) =>
+    words.some((each) => stemOf(each) === stemOf(word));
+  const swapped = only
+    .filter((word) => SIDES.has(word) && !isInflected(word, missing))
+    .find((word) => missing.some((gone) => SIDES.get(word) === SIDES.get(gone) && !isInflected(gone, only)));
+  return swapped === undefined ? null : `says "${swapped}"`;
+}
+
+/** True if two statements have the same words, and other numbers or the same in another order. */
+export function hasOtherNumbers(text: string, other: string, locale: string): boolean {
+  if (wordsOf(text).join(" ") !== wordsOf(other).join(" ")) return false;
+  const [its, others] = [quantitiesIn(text, locale), quantitiesIn(other, locale)];
+  return its.length !== others.length || its.some((one, nth) => !isSame(one, others[nth] ?? one));
+}
+
+const stemOf = (word: string) => word.slice(0, 4);
+
+function without(words: readonly string[], others: readonly string[]): string[] {
+  const left = counted(others);
+  return words.filter((word) => {
+    const count = left.get(word) ?? 0;
+    left.set(word, count - 1);
+    return count <= 0;
+  });
+}
+
+function counted(words: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+}

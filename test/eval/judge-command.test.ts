@@ -1,0 +1,96 @@
+// @module-tag all
+
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { patchOf, writeFiles } from "../../eval/files.ts";
+import { Report } from "../../eval/report-schema.ts";
+import { without } from "../../eval/run-task.ts";
+import { readTask } from "../../eval/task.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+
+const MAIN = fileURLToPath(new URL("../../eval/main.ts", import.meta.url));
+const TASKS = fileURLToPath(new URL("../../eval/tasks", import.meta.url));
+const PAGE = "docs/configuration.md";
+const Judged = z.strictObject({
+  passed: z.boolean(),
+  checks: z.array(z.strictObject({ name: z.string(), passed: z.boolean(), why: z.string().nullable() })),
+});
+
+async function evalCommand(...args: string[]): Promise<string> {
+  return (await promisify(execFile)(process.execPath, [MAIN, ...args])).stdout;
+}
+
+it("judges a folder with words and sources, and says why it fails", async () => {
+  await using dir = await openTempDir();
+  const task = await readTask(TASKS, "wrong-default");
+  const right = task.right ?? new Map<string, Buffer>();
+  await writeFiles(dir.file("right"), right);
+  const wrong = right.get(PAGE)?.toString().replace("| 45      |", "| 45 min  |") ?? "";
+  await writeFiles(dir.file("wrong"), new Map(right).set(PAGE, Buffer.from(wrong)));
+  await writeFile(dir.file("words.txt"), "It is 45 seconds in config/schema.py.");
+  const quote = '"request_timeout": Milliseconds(default=45_000';
+  const source = { repository: "relay", path: "config/schema.py", quote };
+  const claim = { page: PAGE, statement: "request_timeout is 45 by default", source };
+  await writeFile(dir.file("claims.json"), JSON.stringify([claim]));
+  const judged = async (folder: string, ...more: string[]) => {
+    const words = ["--words", dir.file("words.txt"), "--json", ...more];
+    return Judged.parse(
+      JSON.parse(await evalCommand("judge", task.name, "--repository", dir.file(folder), ...words)),
+    );
+  };
+  expect(await judged("right")).toMatchObject({ passed: true });
+  const failed = (await judged("wrong", "--claims", dir.file("claims.json"))).checks.filter(
+    (check) => !check.passed,
+  );
+  expect(failed.map(({ name }) => name)).toEqual(expect.arrayContaining(["agreement", "sources"]));
+  expect(failed.find(({ name }) => name === "sources")?.why).toContain("doesn't have 45");
+});
+
+it("judges the runs of a report again, and says which are judged otherwise", async () => {
+  await using dir = await openTempDir();
+  const task = await readTask(TASKS, "wrong-default");
+  const patch = patchOf(task.base, task.right ?? task.base);
+  await writeFiles(dir.path, new Map([["runs/wrong-default-1.patch", Buffer.from(patch)]]));
+  const run = (number: number, over: object) => ({
+    ...without(task, number, null),
+    outcome: "pull-request" as const,
+    ...over,
+  });
+  const stale = [{ check: "expected", problem: "It was refused." }];
+  const words = "It is 45 seconds in config/schema.py.";
+  const report: Report = {
+    version: 1,
+    ranWith: {
+      preset: "opencode",
+      model: null,
+      brief: "0",
+      tasks: {},
+      repository: null,
+      runs: 2,
+      maxUsd: null,
+      maxTokens: null,
+      eachAtMost: 1,
+      timeLimitMinutes: 1,
+    },
+    startedAt: "2031-01-01",
+    endedAt: null,
+    tests: { "wrong-default": task.tests },
+    runs: [
+      run(1, { verdicts: stale, words, diff: "runs/wrong-default-1.patch" }),
+      run(2, { verdicts: [], words, diff: null }),
+      run(3, { verdicts: stale, diff: "runs/gone.patch" }),
+    ],
+  };
+  await writeFile(dir.file("report.json"), JSON.stringify(report));
+  const said = await evalCommand("rejudge", dir.file("report.json"));
+  expect(said).toContain("wrong-default, run 1: passes now\n");
+  expect(said).toContain("wrong-default, run 2: fails now: expected");
+  expect(said).toContain("wrong-default, run 3: there is no runs/gone.patch, so it stays as it was\n");
+  expect(said).toContain("1 of 3 runs pass, 1 before.");
+  const again = Report.parse(JSON.parse(await readFile(dir.file("rejudged/report.json"), "utf8")));
+  expect(again.runs.map(({ verdicts }) => verdicts.length > 1)).toEqual([true, true, false]);
+});

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { agreementProblem } from "../../eval/rules/agreement.ts";
+import { zoneProblem } from "../../eval/rules/zone.ts";
+import { solvedOf } from "./solved-of.ts";
+
+const PAGE = `# Limits
+
+A key can make 100 calls a minute. Wait for \`Retry-After\` before you try again.
+
+| what | limit |
+|---|---|
+| calls | 100/min |
+| keys | 10 |
+
+- Ask for more.
+- Or take two keys.
+
+Keys don't expire.
+`;
+const RIGHT = PAGE.replaceAll("100 calls a minute", "250 calls a minute").replace("100/min", "250/min");
+
+const nothing = () => false;
+const solved = (after: string, more = {}) =>
+  solvedOf({
+    before: { "docs/limits.md": PAGE },
+    reference: { "docs/limits.md": RIGHT },
+    after: { "docs/limits.md": after, ...more },
+    told: "it's 250 a minute now",
+  });
+
+function zoneOf(after: string, more = {}, isFree: (text: string) => boolean = nothing, adds = 0) {
+  return zoneProblem(solved(after, more), { isFree, adds });
+}
+
+describe("what the reference leaves alone", () => {
+  it.each([
+    ["another line break", RIGHT.replace("minute. Wait", "minute.\nWait")],
+    ["another mark of a list", RIGHT.replaceAll("\n- ", "\n* ")],
+    ["another width of a table", RIGHT.replace("| keys | 10 |", "| keys     | 10    |")],
+    ["a sentence more where the change is", RIGHT.replace("again.", "again. All keys count apart.")],
+  ])("stands with %s", (_what, after) => {
+    expect(zoneOf(after)).toBeNull();
+  });
+
+  it.each([
+    ["a paragraph is gone", RIGHT.replace("Keys don't expire.\n", ""), "Keys don't expire."],
+    ["a word turns it", RIGHT.replace("Keys don't", "Keys"), "Keys don't expire."],
+    ["a row is gone", RIGHT.replace("| keys | 10 |\n", ""), "keys | 10"],
+    ["a fence is open", RIGHT.replace("- Ask", "```\n- Ask"), "Ask for more."],
+    [
+      "items change places",
+      RIGHT.replace("- Ask for more.\n- Or take two keys.", "- Or take two keys.\n- Ask for more."),
+      "Ask for more.",
+    ],
+  ])("doesn't stand if %s", (_what, after, named) => {
+    expect(zoneOf(after)).toContain(named);
+  });
+
+  it("has no room for a new paragraph, unless the task says so", () => {
+    const after = RIGHT.replace("Keys don't", "Certainly! Here is the page.\n\nKeys don't");
+    expect(zoneOf(after)).toContain("Added, where the task allows 0: docs/limits.md: Certainly!");
+    expect(zoneOf(after, {}, nothing, 1)).toBeNull();
+    expect(zoneOf(after, {}, (text) => text.startsWith("Certainly"))).toBeNull();
+  });
+
+  it("has no room for another file", () => {
+    expect(zoneOf(RIGHT, { "notes.md": "# Notes\n" })).toContain("notes.md");
+  });
+
+  it("gets no names and numbers that stand in no source", () => {
+    const with_ = (words: string) => zoneOf(RIGHT.replace("try again.", `try again. ${words}`));
+    expect(with_("Set `AUTO_RETRY_MODE` for it.")).toContain("AUTO_RETRY_MODE");
+    expect(with_("Or pass --retry-all.")).toContain("--retry-all");
+    expect(with_("See https://elsewhere.example/limits for it.")).toContain(
+      "https://elsewhere.example/limits",
+    );
+    expect(with_("It takes 77 seconds.")).toContain("77 seconds");
+    expect(with_("That is about 15,000 an hour, with `Retry-After`.")).toBeNull();
+  });
+});
+
+describe("where the reference changes something", () => {
+  const agreementOf = (after: string) => agreementProblem(solved(after), nothing);
+
+  it.each([
+    [
+      "other words",
+      RIGHT.replace("A key can make 250 calls a minute.", "You get 250 calls per minute with a key."),
+    ],
+    ["numbers in words", RIGHT.replace("make 250 calls", "make two hundred and fifty calls")],
+    ["another unit", RIGHT.replace("250/min", "15,000 per hour")],
+    ["the past", RIGHT.replace("a minute. Wait", "a minute; before, it was 100 calls a minute. Wait")],
+  ])("the solution may have %s", (_what, after) => {
+    expect(agreementOf(after)).toBeNull();
+  });
+
+  it.each([
+    ["another unit with the same number", RIGHT.replace("250 calls a minute", "250 calls an hour")],
+    ["the old value", RIGHT.replace("250/min", "100/min")],
+    [
+      "the old value beside the new one",
+      RIGHT.replace("again.", "again. More than 100 calls a minute fail."),
+    ],
+    ["the opposite", RIGHT.replace("A key can make", "A key can't make")],
+    ["a lost sentence", RIGHT.replace(" Wait for `Retry-After` before you try again.", "")],
+    ["an opposite word", RIGHT.replace("before you try", "after you try")],
+  ])("the solution may not have %s", (_what, after) => {
+    expect(agreementOf(after)).not.toBeNull();
+  });
+
+  it("two values don't change places", () => {
+    const before = "It waits 10 seconds, and ends after 30 seconds.\n";
+    const reference = before.replace("30", "40");
+    const after = "It waits 40 seconds, and ends after 10 seconds.\n";
+    const files = (text: string) => ({ "a.md": text });
+    const each = solvedOf({ before: files(before), reference: files(reference), after: files(after) });
+    expect(agreementProblem(each, nothing)).toContain(after.trim());
+  });
+
+  it("a page that moves keeps its blocks", () => {
+    const text = "# Feed\n\nIt is read each minute.\n\nThen it waits.\n";
+    const moved = (after: string) =>
+      zoneProblem(
+        solvedOf({
+          before: { "a/feed.md": text },
+          reference: { "b/feed.md": text },
+          after: { "b/feed.md": after },
+        }),
+        { isFree: nothing, adds: 0 },
+      );
+    expect(moved(text)).toBeNull();
+    expect(moved(text.replace("Then it waits.", "Then it ends."))).toContain("Then it waits.");
+  });
+});
