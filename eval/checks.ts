@@ -2,7 +2,7 @@ import picomatch from "picomatch";
 import { z } from "zod";
 import { changedPaths, type Files, patchOf, textOf } from "./files.ts";
 import { brokenLinks } from "./links.ts";
-import { withoutComments } from "./page/blocks.ts";
+import { layoutsOf, withoutComments } from "./page/blocks.ts";
 import { answerProblem, type Fact, factProblem, textsOf, valueOf } from "./rules/facts.ts";
 import { neverProblem } from "./rules/never.ts";
 import { listed, type Problem, type Solved } from "./rules/solved.ts";
@@ -49,9 +49,18 @@ export const Check = z.discriminatedUnion("kind", [
   /** No link or anchor is newly broken. */
   z.strictObject({ name: Name, kind: z.literal("links") }),
   /** The change has at most `lines` lines, added and removed together, in at most `files` files. */
-  z.strictObject({ name: Name, kind: z.literal("size"), lines: z.int().min(0), files: z.int().min(0) }),
+  z.strictObject({
+    name: Name,
+    kind: z.literal("size"),
+    lines: z.int().min(0),
+    files: z.int().min(0),
+  }),
   /** No page's front matter is changed, except on the pages in `but`. */
-  z.strictObject({ name: Name, kind: z.literal("front-matter"), but: z.array(z.string()).default([]) }),
+  z.strictObject({
+    name: Name,
+    kind: z.literal("front-matter"),
+    but: z.array(z.string()).default([]),
+  }),
   /**
    * In each of these files, a sentence, row or line that matches `about` names the value with its
    * unit, in whatever form, and none of them names another one, besides `also`. What matches
@@ -94,7 +103,14 @@ export async function problemOf(check: Check, solved: Solved): Promise<Problem> 
       const pattern = patternOf(check);
       return listed(
         "It still stands in",
-        texts(solved.after, check.in).flatMap(([path, text]) => (pattern.test(text) ? [path] : [])),
+        texts(solved.after, check.in).flatMap(([path, text]) =>
+          // Lines that are joined don't repeat each other.
+          layoutsOf(text)
+            .slice(0, -1)
+            .every((layout) => pattern.test(layout))
+            ? [path]
+            : [],
+        ),
       );
     }
     case "identical": {
@@ -147,14 +163,21 @@ export async function problemOf(check: Check, solved: Solved): Promise<Problem> 
 function factOf(check: Extract<Check, { kind: "fact" | "answer" }>): Fact {
   const pattern = (text: string | undefined) =>
     text === undefined ? null : new RegExp(text, check.ignoreCase ? "iu" : "u");
-  return { value: check.value, also: check.also, about: pattern(check.about), except: pattern(check.except) };
+  return {
+    value: check.value,
+    also: check.also,
+    about: pattern(check.about),
+    except: pattern(check.except),
+  };
 }
 
 function stands(check: Extract<Check, { kind: "stands" }>, result: Files): Problem {
   const pattern = patternOf(check);
   const found = texts(result, check.in).map(([path, text]) => [path, withoutComments(text)] as const);
   if (found.length === 0) return `There is no ${check.in.join(", ")}.`;
-  const without = found.filter(([, text]) => !pattern.test(text)).map(([path]) => path);
+  const without = found
+    .filter(([, text]) => !layoutsOf(text).some((layout) => pattern.test(layout)))
+    .map(([path]) => path);
   if (check.anywhere) return without.length < found.length ? null : "It stands nowhere.";
   return listed("It doesn't stand in", without);
 }

@@ -108,6 +108,23 @@ export function withoutComments(text: string): string {
   return text.replace(/<!--[^]*?(?:-->|$)/g, " ").replace(/\{\s*\/\*[^]*?\*\/\s*\}/g, " ");
 }
 
+/**
+ * A page as it stands, and with one layout: one mark of lists and of emphasis, narrow tables, and
+ * paragraphs in one line each. All of them say the same.
+ */
+export function layoutsOf(text: string): string[] {
+  const narrow = text
+    .replace(/^(\s*)[*+] (?=\S)/gm, "$1- ")
+    .replace(/(?<![\w*])__(?=\S)([^_\n]+?)__(?!\w)/g, "**$1**")
+    .replace(/^\|.*\|[ \t]*$/gm, (row) =>
+      row
+        .replace(/[ \t]+\|/g, " |")
+        .replace(/\|[ \t]+/g, "| ")
+        .trimEnd(),
+    );
+  return [text, narrow, narrow.replace(/(?<=[\p{L}\p{N}.,;`)])\n(?=[\p{L}\p{N}`([])/gu, " ")];
+}
+
 /** A text in one line, with one kind of marks for emphasis. */
 function spaced(text: string): string {
   return text

@@ -73,16 +73,24 @@ export function nearest<Item extends { text: string }>(
   return best?.item ?? null;
 }
 
+/** With more different words, two statements say different things. */
+const MAX_DIFFERENT = 3;
+
 /**
  * Why a statement says the opposite of another that is worded almost the same. Null if it doesn't.
  */
 export function turnedAgainst(text: string, other: string): string | null {
   const [its, others] = [wordsOf(text), wordsOf(other)];
   const [only, missing] = [without(its, others), without(others, its)];
-  const negations = (words: readonly string[]) => words.filter((word) => NOT.test(word)).length;
-  if ((negations(only) + negations(missing)) % 2 === 1) return "says the opposite";
   const isInflected = (word: string, words: readonly string[]) =>
     words.some((each) => stemOf(each) === stemOf(word));
+  const different = [
+    ...only.filter((word) => !isInflected(word, missing)),
+    ...missing.filter((word) => !isInflected(word, only)),
+  ].filter((word) => !NOT.test(word) && !SIDES.has(word));
+  if (different.length > MAX_DIFFERENT) return null;
+  const negations = (words: readonly string[]) => words.filter((word) => NOT.test(word)).length;
+  if ((negations(only) + negations(missing)) % 2 === 1) return "says the opposite";
   const swapped = only
     .filter((word) => SIDES.has(word) && !isInflected(word, missing))
     .find((word) => missing.some((gone) => SIDES.get(word) === SIDES.get(gone) && !isInflected(gone, only)));

@@ -68,6 +68,7 @@ it("judges the runs of a report again, and says which are judged otherwise", asy
       preset: "opencode",
       model: null,
       brief: "0",
+      project: { instructions: null, styleGuide: [], verify: null, asks: false },
       tasks: {},
       repository: null,
       runs: 2,
@@ -79,6 +80,7 @@ it("judges the runs of a report again, and says which are judged otherwise", asy
     startedAt: "2031-01-01",
     endedAt: null,
     tests: { "wrong-default": task.tests },
+    about: {},
     runs: [
       run(1, { verdicts: stale, words, diff: "runs/wrong-default-1.patch" }),
       run(2, { verdicts: [], words, diff: null }),
