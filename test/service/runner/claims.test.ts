@@ -228,7 +228,7 @@ describe("the sources that an agent names", () => {
     });
     expect(evidences(await noted(world)).toSorted()).toEqual(["code", "partial", "partial"]);
     const body = world.pulls()[0]?.body ?? "";
-    expect(body).toContain("the source doesn't have \\--wait, 45: [src/wait.ts, line 1](");
+    expect(body).toContain("the source doesn't have --wait, 45: [src/wait.ts, line 1](");
     expect(body).toContain("source found, with another form of the value: [src/wait.ts, line 1](");
   });
 
