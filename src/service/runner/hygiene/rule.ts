@@ -45,3 +45,10 @@ export function eachLine(page: DocPage, inside: string = page.text): { line: str
     return { line: inside.slice(at, at + length), at };
   });
 }
+
+const FORM = /(?:^|\/)(?:issue_template|pull_request_template)\b/i;
+
+/** True for a code host's forms, which speak to whoever fills them in. */
+export function isForm({ path }: DocPage): boolean {
+  return FORM.test(path);
+}

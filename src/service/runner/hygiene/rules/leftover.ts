@@ -26,7 +26,7 @@ const LEFTOVERS: readonly Leftover[] = [
   },
   {
     pattern: /(?<=[\w\uE000]\))\[/gu,
-    before: /^(?:https?:|\/)/,
+    before: /^(?:https?:|#|\.{0,2}\/)/,
     says: (around) => `A link doesn't work in ${around}: brackets and parentheses are swapped.`,
   },
 ];

@@ -1,5 +1,4 @@
-import type { Trace, Rule } from "../rule.ts";
-import { shown } from "../rule.ts";
+import { type Trace, keyOfText, type Rule, shown } from "../rule.ts";
 
 /** Controls, marks that turn the direction of a text, and characters without width. */
 const CONTROL = /(?![\t\n\f\r])[\p{Cc}\u202A-\u202E\u2066-\u2069\u200B\u2060\uFEFF]/gu;
@@ -54,8 +53,11 @@ export const encoding: Rule = (page, before) => {
       key: "ends",
       says: "Some lines end in another way than the rest.",
     });
-  else if (!is.isMixed && !was.isMixed && is.isWindows !== was.isWindows && was.count > 1 && is.count > 1)
+  else if (!is.isMixed && !was.isMixed && is.isWindows !== was.isWindows && was.count > 1 && is.count > 1) {
+    // A change of nothing else, to what most pages have, is on purpose.
+    if (!is.isWindows && keyOfText(before.text) === keyOfText(text)) return found;
     found.push({ at: 0, key: "ends", says: "All lines end in another way than before." });
+  }
   return found;
 };
 

@@ -1,4 +1,4 @@
-import { anyOf, eachLine, type Trace, keyOfText, type Rule, shown } from "../rule.ts";
+import { anyOf, eachLine, lineTextAt, type Trace, keyOfText, type Rule, shown } from "../rule.ts";
 
 const CONFLICT = /^(?:<{7}|>{7}|\|{7})(?: \S.*)?$/;
 const BETWEEN = /^={7}$/;
@@ -31,7 +31,10 @@ const TOOL_LINES: readonly RegExp[] = [
   /^\*\*\* (?:Update|Add|Delete) File: \S/,
   /^(?:<{5,9} SEARCH|>{5,9} REPLACE)\b/,
   new RegExp(String.raw`^</?${TAGS}\b[^<>]*>\s*$`),
+  /^<\|\w{1,40}\|>\s*$/,
 ];
+/** Line ends as a program writes them in quotes. Paths of Windows have letters after them. */
+const ESCAPED = /\\n\\n|[.:;!?]\\n(?![A-Za-z])/g;
 const NUMBERED = /^\s{0,6}(\d{1,5})(?:→|\t|\s?[|:]\s?)/;
 const MIN_NUMBERED = 3;
 
@@ -39,7 +42,13 @@ const MIN_NUMBERED = 3;
 export const toolMarks: Rule = (page) => {
   const found: Trace[] = [];
   let run: { at: number; from: number; count: number } | null = null;
-  for (const { line, at } of eachLine(page, page.prose)) {
+  // A number and a tab before each line can make it a sample, without a fence.
+  const fenced = page.parts.filter(({ type }) => type === "codeFenced");
+  for (const { line: said, at } of eachLine(page, page.prose)) {
+    const whole = lineTextAt(page, at);
+    const isIndented =
+      said.trim() === "" && /^\s/.test(whole) && !fenced.some(({ from, to }) => from <= at && at < to);
+    const line = isIndented ? whole : said;
     if (TOOL_LINES.some((pattern) => pattern.test(line))) {
       found.push({ at, key: line, says: `This line is a mark of an editing tool: ${shown(line)}.` });
     }
@@ -53,6 +62,10 @@ export const toolMarks: Rule = (page) => {
       key: keyOfText(line),
       says: "These lines begin with their numbers, as a tool shows them.",
     });
+  }
+  for (const { index } of page.parts.length === 0 ? [] : page.plain.matchAll(ESCAPED)) {
+    const line = lineTextAt(page, index);
+    found.push({ at: index, key: keyOfText(line), says: `"\\n" stands as text in ${shown(line)}.` });
   }
   return found;
 };

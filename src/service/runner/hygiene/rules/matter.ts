@@ -5,17 +5,20 @@ import type { Rule } from "../rule.ts";
 /** More of it is data. */
 const MAX_CHARS = 20_000;
 const NEAR_CHARS = 3000;
+const MIN_CHARS = 4;
 /** Without these, a site shows a page under another name, or nowhere. Others may go on purpose. */
-const NEEDED = /^(?:title|id|slug|layout|sidebar\w*|description|weight|permalink)\s*[:=].*$/m;
+const NEEDED = /^(?:title|id|slug|layout|permalink)\s*[:=]/m;
 
 /** Front matter that can't be read, or that is gone. */
 export const frontMatter: Rule = (page, before) => {
   const fault = faultOf(page);
   if (fault !== null) return [{ at: 0, key: fault, says: `The front matter can't be read: ${fault}.` }];
   if (before?.matter == null || page.matter !== null || page.text.trim() === "") return [];
-  const key = NEEDED.exec(before.text.slice(before.matter.from, before.matter.to))?.[0];
-  if (key === undefined) return [];
-  const says = page.text.slice(0, NEAR_CHARS).includes(key)
+  const was = before.text.slice(before.matter.from, before.matter.to);
+  const [, first = ""] = was.split(/\r?\n/);
+  const isThere = first.length >= MIN_CHARS && page.text.slice(0, NEAR_CHARS).includes(first);
+  if (!isThere && !NEEDED.test(was)) return [];
+  const says = isThere
     ? "The front matter doesn't begin in the first line, or has no end."
     : "The page's front matter is gone.";
   return [{ at: 0, key: "gone", says }];

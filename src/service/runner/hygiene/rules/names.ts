@@ -3,7 +3,8 @@ import { anyOf, eachLine, type Facts, type Trace, keyOfText, type Rule, shown } 
 const THANKS = new RegExp(
   String.raw`\b${anyOf(
     "thanks, thank you, credit, kudos, props, courtesy, according, reported, asked, requested, suggested, " +
-      "pointed out, confirmed, noted, said, says, found, raised, spotted, mentioned, shared",
+      "pointed out, confirmed, noted, said, says, found, raised, spotted, mentioned, shared, note from, " +
+      "message from, asked by, ask",
   )}\b`,
   "i",
 );

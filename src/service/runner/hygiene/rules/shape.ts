@@ -11,8 +11,10 @@ export const headingJump: Rule = (page, before) => {
 function jumpsOf(page: DocPage, was: DocPage = page): Trace[] {
   const headings = page.blocks.filter(({ kind, depth }) => kind === "heading" && depth > 0);
   const isStyle = !was.blocks.some(({ depth }) => depth === 2);
+  // The first one is below the page's title, which may be in the front matter.
+  const firstBefore = was.blocks.find(({ kind, depth }) => kind === "heading" && depth > 0);
   return headings.flatMap((heading, nth) => {
-    const above = headings[nth - 1];
+    const above = nth === 0 ? firstBefore : headings[nth - 1];
     if (above === undefined || heading.depth <= above.depth + 1) return [];
     if (isStyle && above.depth === 1 && heading.depth === 3) return [];
     const title = page.text.slice(heading.from, heading.to);
@@ -24,30 +26,49 @@ function jumpsOf(page: DocPage, was: DocPage = page): Trace[] {
 /** So many words make it certain that a text isn't there twice on purpose. */
 const NEAR_WORDS = 6;
 const FAR_WORDS = 40;
-const NEAR_BLOCKS = 2;
+/** Where a page had it once. */
+const ADDED_WORDS = 12;
 
-/** A paragraph or sample that is there twice. A short one counts only right after the first. */
-export const paragraphTwice: Rule = (page) => {
-  const found: Trace[] = [];
-  const seen = new Map<string, { nth: number; block: Block }>();
+/**
+ * A paragraph or sample that is there twice. A short one counts only right after the first. A page
+ * that says things twice says them so on purpose.
+ */
+export const paragraphTwice: Rule = (page, before) => {
+  const [twice, known] = [twicesOf(page), before === null ? [] : twicesOf(before)];
+  const isStyle = known.some(({ isNear }) => !isNear);
+  const had = new Set(before?.blocks.map((block) => textOf(before, block)));
+  return twice.flatMap(({ at, text, words, isNear }): Trace[] => {
+    const enough = isNear ? NEAR_WORDS : had.has(text) ? ADDED_WORDS : FAR_WORDS;
+    if (words < enough || (isStyle && !isNear)) return [];
+    return [{ at, key: text, says: `This is on the page twice: ${shown(text)}.` }];
+  });
+};
+
+type Twice = { at: number; text: string; words: number; isNear: boolean };
+
+function twicesOf(page: DocPage): Twice[] {
+  const found: Twice[] = [];
+  const seen = new Map<string, number>();
   const blocks = page.blocks.filter(({ kind }) => kind !== "break");
   for (const [nth, block] of blocks.entries()) {
     if (block.kind !== "paragraph" && block.kind !== "code") continue;
-    const text = keyOfText(page.text.slice(block.from, block.to));
-    const words = text.match(/[\p{L}\d]+/gu)?.length ?? 0;
+    const text = textOf(page, block);
     const other = seen.get(text);
-    seen.set(text, { nth, block });
-    if (other === undefined || words < NEAR_WORDS) continue;
-    const between = blocks.slice(other.nth + 1, nth);
-    const isNear =
-      between.length < NEAR_BLOCKS && between.every(({ kind }) => kind === "paragraph" || kind === "code");
-    const isFar =
-      block.kind === "paragraph" && words >= FAR_WORDS && !/\{[{%]/.test(text) && !isInside(page, block);
-    if (!isNear && !isFar) continue;
-    found.push({ at: block.from, key: text, says: `This is on the page twice: ${shown(text)}.` });
+    seen.set(text, nth);
+    if (other === undefined) continue;
+    const isNear = other === nth - 1;
+    // Code is often the same, and tabs say the same more than once.
+    if (!isNear && (block.kind === "code" || /\{[{%]/.test(text) || isInside(page, block))) continue;
+    const said = block.kind === "code" ? text : page.plain.slice(block.from, block.to);
+    const words = said.match(/[\p{L}\d]+/gu)?.length ?? 0;
+    found.push({ at: block.from, text, words, isNear });
   }
   return found;
-};
+}
+
+function textOf({ text }: DocPage, { from, to }: Block): string {
+  return keyOfText(text.slice(from, to));
+}
 
 /** True if a component or an element is around a block: tabs say the same more than once. */
 function isInside({ tags }: DocPage, { from }: Block): boolean {
@@ -80,11 +101,38 @@ export const blankLine: Rule = (page, before) => {
   });
 };
 
-/** A page that lost all its words, or stands in one code block as a whole. */
+/** A page that lost all its words, ends in the middle of them, or is one code block as a whole. */
 export const lostPage: Rule = (page, before) => {
   if (before === null || before.text.trim() === "") return [];
   if (page.text.trim() === "") return [{ at: 0, key: "empty", says: "Nothing is left on the page." }];
   const isWhole = ({ blocks }: DocPage) => blocks.length === 1 && blocks[0]?.kind === "code";
+  const cut = cutLine(page, before);
+  if (cut !== null) {
+    return [
+      {
+        at: page.starts[cut] ?? 0,
+        key: "cut",
+        says: `The page ends in the middle of ${shown(page.lines[cut] ?? "")}.`,
+      },
+    ];
+  }
   if (page.parts.length === 0 || !isWhole(page) || isWhole(before)) return [];
   return [{ at: 0, key: "code", says: "The whole page stands in one code block." }];
 };
+
+const MIN_CUT_CHARS = 10;
+const MIN_CUT_LINES = 3;
+const ENDS = /[\p{L}\d,]$/u;
+
+/** The last line, if it is the beginning of one that was there, and what came after is gone. */
+function cutLine(page: DocPage, before: DocPage): number | null {
+  const nth = page.lines.findLastIndex((line) => line.trim() !== "");
+  const last = page.lines[nth]?.trimEnd() ?? "";
+  if (last.length < MIN_CUT_CHARS || !ENDS.test(last) || before.lines.some((line) => line.trimEnd() === last))
+    return null;
+  const at = before.lines.findIndex((line) => line.startsWith(last));
+  if (at < 0) return null;
+  const still = new Set(page.lines);
+  const gone = before.lines.slice(at).filter((line) => line.trim() !== "" && !still.has(line));
+  return gone.length < MIN_CUT_LINES ? null : nth;
+}

@@ -1,17 +1,33 @@
 import { lineAt } from "../page.ts";
 import { eachLine, type Trace, keyOfText, lineTextAt, type Rule, shown } from "../rule.ts";
 
+const ROW = /^\s*\|.*\S.*\|\s*$/;
 const DELIMITERS = /^(?=.*\|)(?=.*-)[\s|:-]+$/;
 
+function isRow(line: string): boolean {
+  return ROW.test(line) && !DELIMITERS.test(line);
+}
+
 /** Tables that don't show as tables, and rows with more cells than their table has columns. */
-export const table: Rule = (page) => {
+export const table: Rule = (page, before) => {
   if (page.parts.length === 0) return [];
   const found: Trace[] = [];
   const tables = page.blocks.filter(({ kind }) => kind === "table");
   const lines = eachLine(page, page.prose);
+  // Some sites show tables without a head.
+  const heads = new Set(
+    before?.lines.filter((_, nth) => DELIMITERS.test(before.lines[nth + 1] ?? "")).map(keyOfText),
+  );
   for (const { from, to } of page.blocks.filter(({ kind }) => kind === "paragraph")) {
-    const last = lineAt(page, to - 1);
-    for (let nth = lineAt(page, from); nth < last; nth += 1) {
+    const [first, last] = [lineAt(page, from), lineAt(page, to - 1)];
+    const words = page.lines.slice(first - 1, last);
+    const [head] = words;
+    if (head !== undefined && words.length > 1 && words.every(isRow) && heads.has(keyOfText(head))) {
+      const says = `The table with ${shown(head.trim())} doesn't show: it has no row of dashes.`;
+      found.push({ at: from, key: keyOfText(head), says });
+      continue;
+    }
+    for (let nth = first; nth < last; nth += 1) {
       const { line = "", at = 0 } = lines[nth] ?? {};
       const head = lines[nth - 1]?.line ?? "";
       if (!DELIMITERS.test(line) || !/\|.*\|/.test(head)) continue;

@@ -1,4 +1,4 @@
-import { anyOf, eachLine, type Trace, keyOfText, type Rule, shown } from "../rule.ts";
+import { anyOf, eachLine, isForm, type Trace, keyOfText, type Rule, shown } from "../rule.ts";
 import type { DocPage } from "../page.ts";
 
 const PART = anyOf(
@@ -8,9 +8,11 @@ const PART = anyOf(
 const DONE = anyOf(
   "updated, changed, fixed, added, revised, corrected, rewritten, edited, made, removed, replaced",
 );
-const NEW = anyOf(
-  "updated, revised, corrected, modified, edited, rewritten, improved, fixed, complete, full, final, new",
+/** Tutorials have updated code and files, too. */
+const PAGE = anyOf(
+  "page, document, documentation, docs, doc, section, text, content, markdown, paragraph, table, version:?$",
 );
+const NEW = anyOf("updated, revised, corrected, modified, edited, rewritten, improved, fixed");
 const YES = anyOf("certainly, absolutely, of course, sure, sure thing, great question, understood, got it");
 const BEGINS = anyOf("here, here's, i'll, i've, i will, i have, i can, let me, below");
 const OFFER = anyOf(
@@ -29,23 +31,28 @@ const ASKED = anyOf(
 const TALK: readonly RegExp[] = [
   String.raw`^${YES}[!,.]\s+${BEGINS}\b`,
   "^(?:certainly|absolutely|of course|sure thing|great question|happy to help)!",
-  String.raw`^(?:here's|here is|below is|this is) (?:the|your|an?|my) (?:\w+ )?${NEW} (?:\w+ ){0,2}${PART}\b`,
+  String.raw`^(?:here's|here is|below is|this is) (?:the|your|an?|my) ` +
+    String.raw`(?:\w+ )?${NEW} (?:\w+ ){0,3}${PAGE}(?!\w)`,
   String.raw`^i(?:'ve| have) (?:now |just |also |successfully )?${DONE}\b`,
   String.raw`^as an ai\b|\bas an ai (?:language )?(?:model|assistant)\b|\bas a large language model\b`,
   String.raw`^${OFFER}\b`,
-  String.raw`^${REPORT}:?\s*$`,
   String.raw`^${ASKED}\b`,
-  String.raw`:contentReference\[oaicite|\boaicite:\d|\bturn\d+(?:search|view|news|file)\d+\b`,
+  String.raw`:contentReference\[oaicite|\boaicite:\d|turn\d+(?:search|view|news|file)\d+\b|【\d+†|\[cite: \d`,
   String.raw`[?&]utm_source=(?:chatgpt\.com|openai)\b`,
 ].map((source) => new RegExp(source, "i"));
+/** A guide to a new version may have a heading with these words. */
+const REPORTS = new RegExp(String.raw`^${REPORT}:?[*_\s]*$`, "i");
 /** What a line may have before its words. */
 const LEAD = /^[\s>*_#-]*/;
 
 /** Words of the agent to the requester, on the page. */
-export const chatTalk: Rule = (page, _before, { words }) =>
-  wordLines(page).flatMap(({ line, at }) => {
+export const chatTalk: Rule = (page, _before, { words }) => {
+  if (isForm(page)) return [];
+  return wordLines(page).flatMap(({ line, at }) => {
     const said = line.replace(LEAD, "").replaceAll("\u2019", "'");
-    if (!TALK.some((pattern) => pattern.test(said)) || isAsked(said, words)) return [];
+    const isTalk =
+      TALK.some((pattern) => pattern.test(said)) || (!line.startsWith("#") && REPORTS.test(said));
+    if (!isTalk || isAsked(said, words)) return [];
     return [
       {
         at,
@@ -54,6 +61,7 @@ export const chatTalk: Rule = (page, _before, { words }) =>
       },
     ];
   });
+};
 
 function wordLines(page: DocPage): { line: string; at: number }[] {
   return eachLine(page, page.prose).filter(({ line }) => line.trim() !== "");
@@ -65,8 +73,8 @@ function isAsked(text: string, words: string): boolean {
 }
 
 const KEPT = anyOf(
-  "unchanged, omitted, remains?, remains? the same, remains? unchanged, stays? the same, as is, as before, " +
-    "continues?, continues? below, goes here, here",
+  "unchanged, omitted, remains?, remains? the same, remains? unchanged, stays? the same, stays? as it is, " +
+    "stay as they are, as is, as before, continues?, continues? below, goes here, here",
 );
 const DOTS = String.raw`(?:\.{3}|…)`;
 const LEFT_OUT = anyOf(
@@ -77,39 +85,47 @@ const LEFT_OUT = anyOf(
 const REST: readonly RegExp[] = [
   String.raw`\b(?:rest|remainder) of (?:the |this |your )?(?:\w+ )?${PART}\b[^.!?\n]{0,20}\b${KEPT}\b`,
   String.raw`^\W*${DOTS}?\s*(?:the )?(?:rest|remainder) of (?:the |this )?(?:\w+ )?${PART}s?\W*$`,
-  String.raw`^\W*${DOTS}?\s*(?:previous|existing|remaining|other|original|earlier) (?:\w+ )?${PART}s?` +
-    String.raw`(?: (?:is|are))?(?: ${KEPT})?\W*$`,
+  String.raw`^\W*${DOTS}?\s*(?:the )?(?:previous|existing|remaining|other|original|earlier) ` +
+    String.raw`(?:\w+ )?${PART}s?(?: (?:is|are))?(?: ${KEPT})?\W*$`,
   String.raw`^\W*${DOTS}?\s*${LEFT_OUT}\s*${DOTS}?\W*$`,
 ].map((source) => new RegExp(source, "i"));
+/** These, too, where they stand in place of what was there. */
+const DOTS_ALONE = new RegExp(String.raw`^[^\p{L}\d]*${DOTS}[^\p{L}\d]*$`, "u");
 const MAX_REST_CHARS = 200;
 /** What begins and ends a comment. */
 const COMMENT_MARKS = /^\s*(?:\/\/|#|--|<!--|\{?\/\*|;)\s*|\s*(?:-->|\*\/\}?)\s*$/g;
 const MIN_LOST = 3;
 
 /** A remark in place of what was there: "rest of the page unchanged". */
-export const restUnchanged: Rule = (page, before) => {
-  const found: Trace[] = [];
-  const lost = before === null ? new Set<string>() : lostLines(before, page);
-  for (const { line, at } of eachLine(page)) {
+export const restUnchanged: Rule = (page, before) =>
+  eachLine(page).flatMap(({ line, at }, nth): Trace[] => {
     const words = line.length > MAX_REST_CHARS ? "" : line.replace(COMMENT_MARKS, "");
-    if (!REST.some((pattern) => pattern.test(words))) continue;
+    const isRest = REST.some((pattern) => pattern.test(words));
     // Samples leave out what a reader has already. On a page, nothing may be left out.
     const isSample =
       page.prose.slice(at, at + line.length).trim() === "" && !/^\s*(?:<!--|\{\/\*)/.test(line);
-    const isRemark = !isSample && /^\s*[[(<{…./#*-]|unchanged/i.test(line);
-    if (lost.size < MIN_LOST && !isRemark) continue;
-    found.push({
-      at,
-      key: keyOfText(line),
-      says: `This stands in place of a part of the page: ${shown(line.trim())}.`,
-    });
-  }
-  return found;
-};
+    if (!isRest && (isSample || !DOTS_ALONE.test(words))) return [];
+    const isRemark = isRest && !isSample && /^\s*[[(<{…./#*_-]|unchanged/i.test(line);
+    if (!isRemark && (before === null || linesLostAt(nth, page, before, isSample) < MIN_LOST)) return [];
+    const says = `This stands in place of a part of the page: ${shown(line.trim())}.`;
+    return [{ at, key: keyOfText(line), says }];
+  });
 
-function lostLines(before: DocPage, after: DocPage): Set<string> {
-  const still = new Set(after.lines.map((line) => line.trim()));
-  return new Set(
-    before.lines.map((line) => line.trim()).filter((line) => /\w/.test(line) && !still.has(line)),
-  );
+/**
+ * How many lines of the page before aren't there anymore, between what is around this line. In a
+ * sample that is new, none.
+ */
+function linesLostAt(nth: number, page: DocPage, before: DocPage, isSample: boolean): number {
+  const trimmed = ({ lines }: DocPage) => lines.map((line) => line.trim());
+  const [was, is] = [trimmed(before), trimmed(page)];
+  const still = new Set(is);
+  const had = new Set(was);
+  const isWord = (line: string) => /\w/.test(line);
+  const isAround = (line: string) => isWord(line) && (isSample || had.has(line));
+  const above = is.slice(0, nth).findLast(isAround);
+  const below = is.slice(nth + 1).find(isAround);
+  const from = above === undefined ? 0 : was.lastIndexOf(above) + 1;
+  if (above !== undefined && from === 0) return 0;
+  const to = below === undefined ? was.length : was.indexOf(below, from);
+  return was.slice(from, Math.max(from, to)).filter((line) => isWord(line) && !still.has(line)).length;
 }
