@@ -15,6 +15,7 @@ const ofNew = (text: string, path: string): Page => ({ text, path, before: null 
 const BOX = `${GOOD_PAGE}\n:::note\nMind the load.\n:::\n`;
 const LONG = "One of these words is enough to tell them apart from all others on this page. ".repeat(4);
 const SENTENCE = "It waits longer each time, so that a server has time to recover from its load.";
+const LONGER = `${SENTENCE} After three times it gives up, and says so.`;
 
 /** Pages that a rule refuses, and pages that look alike and are fine. */
 const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Page)[] }> = {
@@ -259,10 +260,11 @@ const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Pa
     wrong: [
       with_(SENTENCE, `${SENTENCE}\n\n${SENTENCE}`),
       and("```sh\nnpm install a b c d e f\n```\n\n```sh\nnpm install a b c d e f\n```"),
-      and(SENTENCE),
+      { text: and(`${LONGER}\n\nMore.\n\n# B\n\n${LONGER}`), before: and(LONGER) },
     ],
     right: [
       and("Read on.\n\nRead on."),
+      and(SENTENCE),
       and("- One:\n\n  It takes no parameters at all.\n- Two:\n\n  It takes no parameters at all."),
       { text: and(`${SENTENCE}\n\n# A\n\n${LONG}`), before: and(`${LONG}\n\n# A\n\n${LONG}`) },
       with_(SENTENCE, `${SENTENCE}\n\n</details>\n\n<details>\n\n${SENTENCE}`),

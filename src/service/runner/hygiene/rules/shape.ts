@@ -27,7 +27,7 @@ function jumpsOf(page: DocPage, was: DocPage = page): Trace[] {
 const NEAR_WORDS = 6;
 const FAR_WORDS = 40;
 /** Where a page had it once. */
-const ADDED_WORDS = 12;
+const ADDED_WORDS = 20;
 
 /**
  * A paragraph or sample that is there twice. A short one counts only right after the first. A page
