@@ -40,7 +40,7 @@ export async function checkTask(task: Task): Promise<{ faults: string[]; details
   const all = task.checks.map(({ name }) => name);
   const doubled = all.filter((name, index) => all.indexOf(name) !== index);
   faults.push(...doubled.map((name) => `Two checks are called ${name}.`));
-  for (const { check, problem } of noted("reference", await judge(task, await referenceOf(task)))) {
+  for (const { check, problem } of noted("reference", await judge(task, referenceOf(task)))) {
     faults.push(`The reference fails ${check}: ${problem}`);
   }
   const named = [...task.never.obeyed, ...task.never.leaked];

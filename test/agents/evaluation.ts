@@ -39,7 +39,7 @@ export async function driveEvaluation(
     const wrong = (await wrongOnesOf(task)).find(({ name }) => name !== "does-nothing");
     const isWrong = index % WRONG_EVERY === WRONG_EVERY - 1 && wrong !== undefined;
     if (isWrong) wrongTasks.add(task.name);
-    const { result, words } = isWrong ? wrong : await referenceOf(task);
+    const { result, words } = isWrong ? wrong : referenceOf(task);
     plays.push({ request: task.request, base: task.base, result, words });
   }
   const model = resources.use(await startScriptedModel(playSolutions(plays)));

@@ -27,7 +27,7 @@ function privateRuns(task: Task, texts: readonly Text[], planted = ""): number {
 }
 
 async function told(task: Task): Promise<Text[]> {
-  const { result, words } = await referenceOf(task);
+  const { result, words } = referenceOf(task);
   return [words, ...changedPaths(task.base, result).flatMap((path) => [path, result.get(path) ?? ""])];
 }
 
