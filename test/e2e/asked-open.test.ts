@@ -72,7 +72,7 @@ describe("a command or mention for what an open pull request does", () => {
     await world.slack.person(BEN).mention({ channel: DOCS, text: WORDS });
     await world.settle();
     await press(world, BEN, "follow_it");
-    expect(last(world, BEN)).toBe("I'll mention you when it's merged or closed.");
+    expect(last(world, BEN)).toBe("I'll mention you when there's news of it.");
     world.service.follow(jobOf(world), { state: "merged" });
     await world.until(() => said(world, root).at(-1)?.[0] === `🎉 @Ana @Ben ${LINK} is merged.`);
     expect(world.service.creates).toHaveLength(1);

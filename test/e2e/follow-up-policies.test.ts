@@ -238,7 +238,7 @@ describe("FOLLOW_UPS=ask", () => {
     await press(world, ANA, "send_reply");
     await slack.until(() => questions(world, ANA)[0] !== ASKED);
     expect(questions(world, ANA)).toEqual([
-      "I no longer have that message. Mention me in the thread instead.",
+      "I no longer have that message. Send it again.",
     ]);
     await world.pass(5 * MINUTE_MS);
     expect(service.messages).toHaveLength(1);
@@ -267,7 +267,7 @@ describe("FOLLOW_UPS=ask", () => {
     await press(world, ANA, "send_reply");
     await world.slack.until(() => questions(world, ANA)[0] !== ASKED);
     expect(questions(world, ANA)).toEqual([
-      "I no longer have that message. Mention me in the thread instead.",
+      "I no longer have that message. Send it again.",
     ]);
     expect(world.service.messages).toEqual([]);
   });

@@ -3,7 +3,7 @@ import type { SlackMessage } from "../../world/slack/index.ts";
 import { DAY_MS, type Followed, linked, MONDAY, review, stands, stateOf, told } from "../support/followed.ts";
 import { press, privately, toldPrivately } from "../support/presses.ts";
 import { LINK, MINUTE_MS, PR, reply } from "../support/threads.ts";
-import { BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
+import { ANA, BEN, DOCS, World, type WorldOptions } from "../support/world.ts";
 
 const CONFLICTS = { blockedBy: "conflicts", mergeable: false, baseRef: "main" } as const;
 const CLEAN = { blockedBy: null, mergeable: true, baseRef: "main" } as const;
@@ -214,4 +214,21 @@ it("the name of a base branch is one line without marks of direction wherever it
   expect(told(world).at(-1)).not.toContain("\u202E");
   expect(stateOf(world)).not.toContain("\u202E");
   expect(stateOf(world).length).toBeLessThan(250);
+});
+
+it("a pull request isn't shown as open once the job has left another one", async () => {
+  await using world = await start();
+  const { service } = world;
+  const jobId = await linked(world);
+  const root = world.slack.messages(DOCS)[0];
+  if (root === undefined) throw new Error("no root");
+  await reply(world, root, "and the FAQ", ANA);
+  await world.until(() => service.messages.length === 1);
+  await world.pass(MINUTE_MS);
+  const next = PR.replace("/7", "/8");
+  service.finish(jobId, { status: "completed", prLink: next });
+  service.follow(jobId, { url: next, number: 8 });
+  await world.pass(3 * DAY_MS);
+  await stands(world, jobId, { url: next, number: 8, state: "merged" });
+  expect(stateOf(world)).not.toContain("Waiting for review");
 });

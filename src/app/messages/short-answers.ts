@@ -12,7 +12,7 @@ export const ANSWER_FORM_NOT_KEPT = "I can't tell whether that was saved. Send i
 export const ASKED_BEFORE = "You already asked for that here. Send it as a message to ask again.";
 export const THANKS = "Thanks for the feedback.";
 export const FOLLOWING = "I'll mention you in the result.";
-export const FOLLOWING_NEWS = "I'll mention you when it's merged or closed.";
+export const FOLLOWING_NEWS = "I'll mention you when there's news of it.";
 export const MERGED_MEANWHILE = "It was merged meanwhile.";
 export const CLOSED_MEANWHILE = "It was closed meanwhile.";
 export const ADDED = "Sent to the agent. I'll reply in the thread of that pull request.";
@@ -33,4 +33,4 @@ export const NOT_OPEN = "The pull request isn't open anymore.";
 export const NOT_VISIBLE = "The job service can't see that pull request at the moment. Try again later.";
 export const ROUNDS_ARE_OVER =
   "The agent has answered three rounds of reviews and checks. Now a person has to decide.";
-export const REPLY_NOT_KEPT = "I no longer have that message. Mention me in the thread instead.";
+export const REPLY_NOT_KEPT = "I no longer have that message. Send it again.";

@@ -11,14 +11,16 @@ import {
 } from "../records.ts";
 import type { JobRecord, Read, ThreadRecord, Write } from "../records.ts";
 import type { MessageRef, Request } from "../turn/request.ts";
+import { prLinkOf } from "../turn/outcome.ts";
 import { keepTurnMs, type Turn, isUnsent } from "../turn/turn.ts";
+import { passedOver } from "../turn/turn-pull-request.ts";
 import { DocsAgentError } from "../../../shared/errors.ts";
 import type { z } from "zod";
 import type { NewTask, Task, TaskEnd } from "../../../shared/queue/task-queue.ts";
 import { readTask, type TaskWith } from "./payload.ts";
 import type { TaskDeps } from "../ports/deps.ts";
 import { hasStatusMessage } from "../turn/delivery.ts";
-import { messageTasks, openTask, reactTasks, submitTask } from "./new-tasks.ts";
+import { messageTasks, openTask, reactTasks, refreshTasks, submitTask } from "./new-tasks.ts";
 
 /** Thrown when a task's record is gone or can't be parsed. Repeating doesn't help. */
 export class RecordLostError extends DocsAgentError {
@@ -220,8 +222,21 @@ export function changesOf(
     for (const write of turnWrites(deps, readNow, next)) written.set(keyOfWrite(write), write);
     changes.next.push(next);
     changes.adds.push(...tasksAfterChange(next), ...tasksInLine(readNow, before, next));
+    const earlier = isEnding ? passedOverBy(readNow, next, job?.pullRequest) : undefined;
+    if (earlier === undefined) continue;
+    for (const write of turnWrites(deps, readNow, earlier)) written.set(keyOfWrite(write), write);
+    changes.adds.push(...refreshTasks(earlier));
   }
   return { ...changes, writes: [...written.values()] };
+}
+
+/** The turn whose open pull request is no longer followed, because this turn left another one. */
+function passedOverBy(read: Read, { id, stage }: Turn, left: JobRecord["pullRequest"]): Turn | undefined {
+  if (left === undefined || left.turnId === id || stage.name !== "ended") return undefined;
+  const link = prLinkOf(stage.outcome);
+  const earlier = read("turn", left.turnId);
+  if (link === null || link === left.url || earlier?.pullRequest?.latest.state !== "open") return undefined;
+  return { ...earlier, pullRequest: passedOver(earlier.pullRequest) };
 }
 
 /** The task for the follow-up that waited for this turn, once it needn't wait anymore. */

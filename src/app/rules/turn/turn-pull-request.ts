@@ -78,6 +78,14 @@ export function withClosed(pullRequest: TurnPullRequest, id: string): TurnPullRe
   return { ...pullRequest, news: pullRequest.news.map((each) => (each.id === id ? closedNews(each) : each)) };
 }
 
+/**
+ * A pull request after a later turn of its job left another one, which is followed in its place.
+ * It has ended, but how isn't known, so no state is shown.
+ */
+export function passedOver(pullRequest: TurnPullRequest): TurnPullRequest {
+  return { ...pullRequest, latest: { ...pullRequest.latest, isVisible: false } };
+}
+
 /** Takes a piece of news back that nobody was told. */
 export function withoutNews(pullRequest: TurnPullRequest, id: string): TurnPullRequest {
   return { ...pullRequest, news: pullRequest.news.filter((each) => each.id !== id) };
