@@ -65,7 +65,10 @@ export const toolMarks: Rule = (page) => {
   }
   for (const { index } of page.parts.length === 0 ? [] : page.plain.matchAll(ESCAPED)) {
     const line = lineTextAt(page, index);
-    found.push({ at: index, key: keyOfText(line), says: `"\\n" stands as text in ${shown(line)}.` });
+    const key = keyOfText(line);
+    // A line says it once.
+    if (found.at(-1)?.key === key) continue;
+    found.push({ at: index, key, says: `"\\n" stands as text in ${shown(line)}.` });
   }
   return found;
 };
