@@ -58,7 +58,7 @@ it("shows a pull request that an older version stored, which knew fewer fields",
 
 it("shows one that a newer version stored, without what this one doesn't know", async () => {
   const labels = ["docs"];
-  const reviews = [{ ...REVIEW, headSha: null, isBot: false }];
+  const reviews = [{ ...REVIEW, headSha: null, isDismissed: false }];
   const newer = { ...ALL, reviews, blockedBy: "rules", labels };
   const { pullRequest, turns } = await readStored(newer, { ...LEFT, isDraft: true, labels });
   expect(pullRequest).toEqual(ALL);
