@@ -237,9 +237,7 @@ describe("FOLLOW_UPS=ask", () => {
     await world.settle();
     await press(world, ANA, "send_reply");
     await slack.until(() => questions(world, ANA)[0] !== ASKED);
-    expect(questions(world, ANA)).toEqual([
-      "I no longer have that message. Send it again.",
-    ]);
+    expect(questions(world, ANA)).toEqual(["I no longer have that message. Send it again."]);
     await world.pass(5 * MINUTE_MS);
     expect(service.messages).toHaveLength(1);
   });
@@ -266,9 +264,7 @@ describe("FOLLOW_UPS=ask", () => {
     await world.pass(25 * 60 * MINUTE_MS);
     await press(world, ANA, "send_reply");
     await world.slack.until(() => questions(world, ANA)[0] !== ASKED);
-    expect(questions(world, ANA)).toEqual([
-      "I no longer have that message. Send it again.",
-    ]);
+    expect(questions(world, ANA)).toEqual(["I no longer have that message. Send it again."]);
     expect(world.service.messages).toEqual([]);
   });
 });
