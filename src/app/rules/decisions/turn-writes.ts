@@ -219,24 +219,22 @@ export function changesOf(
       const stopped = stoppedBy === undefined ? undefined : true;
       deps.logger.info({ outcome, told: report?.outcome, stopped, reason, took_ms: tookMs }, "turn ended");
     }
-    for (const write of turnWrites(deps, readNow, next)) written.set(keyOfWrite(write), write);
+    const earlier = isEnding ? passedOverBy(readNow, next, job?.pullRequest) : [];
+    for (const write of turnWrites(deps, readNow, next, ...earlier)) written.set(keyOfWrite(write), write);
     changes.next.push(next);
     changes.adds.push(...tasksAfterChange(next), ...tasksInLine(readNow, before, next));
-    const earlier = isEnding ? passedOverBy(readNow, next, job?.pullRequest) : undefined;
-    if (earlier === undefined) continue;
-    for (const write of turnWrites(deps, readNow, earlier)) written.set(keyOfWrite(write), write);
-    changes.adds.push(...refreshTasks(earlier));
+    changes.adds.push(...earlier.flatMap(refreshTasks));
   }
   return { ...changes, writes: [...written.values()] };
 }
 
 /** The turn whose open pull request is no longer followed, because this turn left another one. */
-function passedOverBy(read: Read, { id, stage }: Turn, left: JobRecord["pullRequest"]): Turn | undefined {
-  if (left === undefined || left.turnId === id || stage.name !== "ended") return undefined;
+function passedOverBy(read: Read, { id, stage }: Turn, left: JobRecord["pullRequest"]): Turn[] {
+  if (left === undefined || left.turnId === id || stage.name !== "ended") return [];
   const link = prLinkOf(stage.outcome);
   const earlier = read("turn", left.turnId);
-  if (link === null || link === left.url || earlier?.pullRequest?.latest.state !== "open") return undefined;
-  return { ...earlier, pullRequest: passedOver(earlier.pullRequest) };
+  if (link === null || link === left.url || earlier?.pullRequest?.latest.state !== "open") return [];
+  return [{ ...earlier, pullRequest: passedOver(earlier.pullRequest) }];
 }
 
 /** The task for the follow-up that waited for this turn, once it needn't wait anymore. */

@@ -10,7 +10,7 @@ const NAME = new RegExp(
   String.raw`^(?:Quoted message written by: |(?:File|Forwarded message) by )?(.*?)` +
     String.raw`(?:, (?:\d{4}-\d\d-\d\d \d\d:\d\d UTC|at an unknown time):)?$`,
 );
-/** What the app writes where there is no name of a person. */
+/** What the app writes in place of a person's name that it does not know. */
 const NO_NAME = /^(?:an app|The same message also shows|[UWB][A-Z\d]{6,})$/;
 /** What came from Slack with a turn. `words` is the part that the requester typed. */
 type Prompt = Pick<RunTurnInput, "prompt" | "words" | "authors">;

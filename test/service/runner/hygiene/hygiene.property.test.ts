@@ -36,7 +36,7 @@ it("reads any page, and finds nothing on one that stays as it was", () => {
   );
 });
 
-it("reads bytes that are no text", () => {
+it("reads bytes that are not text", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), path, (bytes, name) => {
       const pages = [{ path: name, before: bytes, after: bytes }];

@@ -5,7 +5,7 @@ import { shellCheck } from "../../../support/shell-check.ts";
 
 const OPEN = "# Quickstart\\n\\nInstall it:\\n\\n```sh\\nnpm install acme\\n";
 
-/** Leaves a code block open; does `second` where it is told of that. */
+/** Leaves a code block open, and runs `second` once it has been told so. */
 function agentThat(second: string): string[] {
   return inlineAgent(`
     const told = fs.readFileSync(0, "utf8");

@@ -9,7 +9,7 @@ import type { AnswersNote } from "../reviews/answers-note.ts";
 /** The beginning of our replies' last line. In a mail, people quote it. */
 const REPLY = "<!-- docs-agent:reply";
 
-/** True if these words end as our replies do: those of any turn, or of the one with this mark. */
+/** True if these words end with the mark of our replies. Without `mark`, any turn's mark counts. */
 export function isMarkedReply(words: string, mark = REPLY): boolean {
   return words.trimEnd().split("\n").at(-1)?.startsWith(mark) === true;
 }
