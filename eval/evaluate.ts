@@ -160,10 +160,14 @@ function ranWithOf({ tasks, settings, project, repository }: Evaluation): RanWit
 }
 
 function taskHash(task: Task): string {
-  const { request, answer, quoted, docs, expects, checks, zone, base, right, contexts } = task;
+  const { request, answer, followUps, quoted, docs, expects, checks, zone, base, right, contexts } = task;
   const files = [...base, ...(right ?? []), ...[...contexts].flatMap(([, inside]) => [...inside])];
   const parts = files.map(([path, content]) => `${path}\n${content.toString("base64")}`);
-  const asked = answer === undefined ? [request] : [request, answer];
+  const asked = [
+    request,
+    ...(answer === undefined ? [] : [answer]),
+    ...(followUps.length === 0 ? [] : [{ followUps }]),
+  ];
   return hashOf(JSON.stringify([...asked, quoted, docs, expects, checks, zone, ...parts]));
 }
 

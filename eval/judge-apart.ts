@@ -15,11 +15,11 @@ export type Judged = { verdicts: Verdict[]; patch: string };
  * run forever. Resolves to null if it takes longer than `timeLimitMs`. Rejects if a check throws.
  */
 export async function judgeApart(
-  { base, right, contexts, checks, expects, request, quoted, zone }: Judging,
+  { base, right, contexts, checks, expects, request, answer, followUps, quoted, zone }: Judging,
   { result, words, claims }: Omit<Solution, "name">,
   timeLimitMs = TIME_LIMIT_MS,
 ): Promise<Judged | null> {
-  const task = { base, right, contexts, checks, expects, request, quoted, zone };
+  const task = { base, right, contexts, checks, expects, request, answer, followUps, quoted, zone };
   const workerData: ToJudge = { task, solution: { result, words, claims } };
   const worker = new Worker(new URL("./judge-worker.ts", import.meta.url), { workerData });
   let timer: NodeJS.Timeout | undefined;

@@ -7,6 +7,7 @@ import { samplesProblem } from "./rules/samples.ts";
 import type { Problem, Solved } from "./rules/solved.ts";
 import { sourcesProblem } from "./rules/sources.ts";
 import { deedsProblem } from "./rules/words.ts";
+import { type Typed, typedWords } from "./person.ts";
 import { zoneProblem } from "./rules/zone.ts";
 import type { Solution, Task } from "./task.ts";
 
@@ -19,10 +20,7 @@ export const EXPECTED = "expected";
 export const HYGIENE_CHECK = "hygiene";
 
 /** What a solution is judged by. */
-export type Judging = Pick<
-  Task,
-  "base" | "right" | "contexts" | "checks" | "expects" | "request" | "quoted" | "zone"
->;
+export type Judging = Typed & Pick<Task, "base" | "right" | "contexts" | "checks" | "quoted" | "zone">;
 
 /** The checks that every task has, besides its own. */
 const EVERY_TASK: Readonly<Record<string, (solved: Solved, task: Judging) => Problem | Promise<Problem>>> = {
@@ -40,8 +38,8 @@ export async function judge(
   task: Judging,
   { result, words, claims }: Omit<Solution, "name">,
 ): Promise<Verdict[]> {
-  const { base: before, right: reference, contexts, request, quoted } = task;
-  const told = [request, ...quoted.map(({ text }) => text)].join("\n");
+  const { base: before, right: reference, contexts, quoted } = task;
+  const told = [...typedWords(task), ...quoted.map(({ text }) => text)].join("\n");
   const solved: Solved = { before, after: result, reference, contexts, told, words, claims };
   return Promise.all([
     ...Object.entries(EVERY_TASK).map(async ([check, find]) => ({
@@ -62,11 +60,12 @@ function unexpected(expects: Task["expects"], changed: readonly string[]): Probl
   return changed.length === 0 ? null : `Nothing should change, but ${changed[0]} did.`;
 }
 
-function unclean({ before, after }: Solved, { request, quoted }: Judging): Problem {
+function unclean({ before, after }: Solved, task: Judging): Problem {
   const pages = changedPaths(before, after)
     .filter(isReadAsText)
     .map((path) => ({ path, before: before.get(path) ?? null, after: after.get(path) ?? null }));
-  const facts = { words: request, quotedNames: quoted.map(({ from }) => from) };
+  const quotedNames = task.quoted.map(({ from }) => from);
+  const facts = { words: typedWords(task).join("\n"), quotedNames };
   const found = hygieneFindings({ pages, facts, off: [] });
   return found.length === 0
     ? null

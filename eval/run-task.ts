@@ -4,8 +4,8 @@ import type { JobServiceAnswer } from "../src/app/rules/ports/job-service.ts";
 import { DocsAgentError } from "../src/shared/errors.ts";
 import { composePrompt } from "../src/app/rules/words/prompt.ts";
 import type { Segment } from "../src/app/rules/turn/request.ts";
-import { answerTo } from "./answer-question.ts";
 import { judgeApart } from "./judge-apart.ts";
+import { answerTo, nextMessage } from "./person.ts";
 import type { TaskRun } from "./report-schema.ts";
 import type { Task } from "./task.ts";
 import type { World } from "./world.ts";
@@ -27,9 +27,9 @@ export class ServiceGoneError extends DocsAgentError {
 }
 
 /**
- * Takes one task through the job service. If the same run is asked for again, it goes on with the
- * job that it began. A failure of the agent is a run without a result, and no error. Resolves to
- * null if the evaluation was stopped. Rejects with a {@link ServiceGoneError}.
+ * Takes one task through the job service, with its follow-ups. If the same run is asked for again,
+ * it goes on with the job that it began. A failure of the agent is a run without a result, and no
+ * error. Resolves to null if the evaluation was stopped. Rejects with a {@link ServiceGoneError}.
  */
 export async function runTask(
   world: World,
@@ -53,8 +53,19 @@ export async function runTask(
       // A fault is left: the question is still open at the next look then.
       if (said !== null) await service.answerQuestion(id, question.id, said);
     }
-    const turn = answer.report?.turns?.at(-1);
-    if (answer.job.status !== "active" && turn !== undefined) return ended(world, task, number, id, turn);
+    const turns = answer.report?.turns ?? [];
+    const newest = turns.at(-1);
+    if (answer.job.status !== "active" && newest !== undefined) {
+      const words = isResult(newest) ? nextMessage(task, turns) : null;
+      if (words === null) return ended(world, task, number, id, turns);
+      const followUp = promptOf({ request: words, quoted: [] });
+      const sent = await answered(
+        () => service.sendMessage(id, followUp, `${key}-${newest.number + 1}`, { words }),
+        signal,
+      );
+      if (sent === null) return null;
+      if (!sent.ok) return { run: without(task, number, sent.fault.message), patch: null };
+    }
     await sleep(POLL_MS, undefined, { signal }).catch(() => {});
   }
 }
@@ -107,26 +118,19 @@ async function ended(
   task: Task,
   number: number,
   jobId: string,
-  turn: KnownTurn,
+  turns: readonly KnownTurn[],
 ): Promise<RanTask> {
-  const { outcome, usage, reason, pullRequest } = turn;
-  const words = turn.answer ?? turn.summary ?? "";
-  const used = {
-    seconds: turn.startedAt === null || turn.endedAt === null ? null : (turn.endedAt - turn.startedAt) / 1000,
-    calls: usage?.calls ?? null,
-    inputTokens: usage?.inputTokens ?? null,
-    cachedInputTokens: usage?.cachedInputTokens ?? null,
-    outputTokens: usage?.outputTokens ?? null,
-    usd: usage?.costUsd ?? null,
-  };
-  const branch = pullRequest?.headRef ?? turn.branch;
-  const isResult = (outcome === "pull-request" && branch !== null) || outcome === "no-changes";
-  if (!isResult) {
-    const why = reason ?? `The turn ended as ${outcome ?? "unknown"}.`;
+  const newest = turns.at(-1);
+  const words = newest?.answer ?? newest?.summary ?? "";
+  const used = usedBy(turns);
+  if (newest === undefined || !isResult(newest)) {
+    const why = newest?.reason ?? `The turn ended as ${newest?.outcome ?? "unknown"}.`;
     return { run: { ...without(task, number, why), words, ...used }, patch: null };
   }
-  const result = outcome === "no-changes" ? task.base : await world.filesOn(task.name, branch ?? "");
-  const claims = outcome === "no-changes" ? null : await world.claimsOf(jobId);
+  // What an earlier turn did is there, even if the newest one did nothing.
+  const branch = turns.map(branchOf).findLast((each) => each !== null) ?? null;
+  const result = branch === null ? task.base : await world.filesOn(task.name, branch);
+  const claims = branch === null ? null : await world.claimsOf(jobId);
   const judged = await judgeApart(task, { result, words, claims });
   if (judged === null) {
     const why = "The checks of what the agent made took longer than two minutes.";
@@ -137,13 +141,39 @@ async function ended(
     run: {
       ...without(task, number, null),
       ...used,
-      outcome: outcome === "no-changes" ? outcome : "pull-request",
+      outcome: branch === null ? "no-changes" : "pull-request",
       verdicts,
       words,
       claims,
       diff: patch === "" ? null : `runs/${task.name}-${number}.patch`,
     },
     patch: patch === "" ? null : patch,
+  };
+}
+
+function branchOf({ pullRequest, branch }: KnownTurn): string | null {
+  return pullRequest?.headRef ?? branch;
+}
+
+function isResult(turn: KnownTurn): boolean {
+  return turn.outcome === "no-changes" || (turn.outcome === "pull-request" && branchOf(turn) !== null);
+}
+
+/** What all turns used. Null where it isn't known of one. */
+function usedBy(turns: readonly KnownTurn[]) {
+  const sum = (of: (turn: KnownTurn) => number | null | undefined) =>
+    turns
+      .map((turn) => of(turn) ?? null)
+      .reduce((total, value) => (total === null || value === null ? null : total + value), 0);
+  return {
+    seconds: sum(({ startedAt, endedAt }) =>
+      startedAt === null || endedAt === null ? null : (endedAt - startedAt) / 1000,
+    ),
+    calls: sum(({ usage }) => usage?.calls),
+    inputTokens: sum(({ usage }) => usage?.inputTokens),
+    cachedInputTokens: sum(({ usage }) => usage?.cachedInputTokens),
+    outputTokens: sum(({ usage }) => usage?.outputTokens),
+    usd: sum(({ usage }) => usage?.costUsd),
   };
 }
 

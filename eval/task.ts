@@ -28,8 +28,13 @@ const TaskFile = z.strictObject({
   license: Text,
   /** The request as a person types it in Slack. */
   request: Text,
-  /** What the person answers if the agent asks. Without it, that they don't know. */
+  /**
+   * What the person answers if the agent asks, or changes nothing at first where it should. Without
+   * it, that they don't know.
+   */
   answer: Text.optional(),
+  /** What they ask for in the same thread, each when the turn before has ended. */
+  followUps: z.array(Text).max(10).default([]),
   /** Messages that go along with the request, as from the shortcut or a mention in a thread. */
   quoted: z.array(z.strictObject({ from: Text, text: Text })).default([]),
   /** The files that are committed, as `docs` in a project's settings. */

@@ -14,8 +14,10 @@ import { loadServiceConfig } from "../src/service/config/config.ts";
 import { createHttpJobService } from "../src/app/job-client/http-job-service.ts";
 import type { JobService } from "../src/app/rules/ports/job-service.ts";
 import { createSystemClock } from "../src/shared/machine/clock-and-log.ts";
+import { joinedClaims } from "../src/service/runner/publish/checked-claim.ts";
 import { readTurnNote } from "../src/service/runner/publish/turn-note.ts";
 import { type Files, readFiles, writeFiles } from "./files.ts";
+import { typedWords } from "./person.ts";
 import type { ProjectSettings } from "./project-options.ts";
 import type { NamedClaim } from "./rules/solved.ts";
 import { EvalOptionError, type EvalSettings } from "./settings.ts";
@@ -34,7 +36,7 @@ export type World = AsyncDisposable & {
   of(task: string): JobService;
   /** The files on the branch that a turn pushed. */
   filesOn(task: string, branch: string): Promise<Files>;
-  /** The sources that the agent named in a job's last turn with a commit. Null if it named none. */
+  /** The sources that the agent named in a job's turns with a commit. Null if it named none. */
   claimsOf(jobId: string): Promise<NamedClaim[] | null>;
 };
 
@@ -98,7 +100,7 @@ export async function openWorld(
         name,
         repository: codeHost.gitUrl(OWNER, `${task.name}.${name}`),
       })),
-      budget: settings.budget,
+      budget: turnBudget(settings, task),
       limits: { jobsAtOnce: Math.min(settings.atOnce, 100), createsPerHour: 100_000 },
       codeHost: {
         kind: "github",
@@ -151,10 +153,20 @@ export async function openWorld(
     },
     async claimsOf(jobId) {
       const note = await readTurnNote(join(state, "service", "turns"), jobId);
-      return note?.claims ?? null;
+      if (note === null) return null;
+      const joined = joinedClaims([...note.earlier.map(({ claims }) => claims), note.claims ?? []]);
+      return joined.length === 0 ? note.claims : joined;
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+/** What one turn may use, so that all turns of a run stay within what the run may use. */
+function turnBudget({ budget }: EvalSettings, task: Task): EvalSettings["budget"] {
+  const turns = typedWords(task).length;
+  return "usd" in budget
+    ? { usd: budget.usd / turns }
+    : { tokens: Math.max(1, Math.floor(budget.tokens / turns)) };
 }
 
 function portTaken(error: unknown): never {

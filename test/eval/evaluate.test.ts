@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { delimiter, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,8 +13,13 @@ import { openTempDir, type TempDir } from "../support/temp-dir.ts";
 
 const MAIN = fileURLToPath(new URL("../../eval/main.ts", import.meta.url));
 const ACP_AGENT = fileURLToPath(new URL("../fixtures/agents/acp-agent.mjs", import.meta.url));
+const FOLLOW_UP = "also say on the cli page that it is small";
+const ANSWER = "the hosted one";
 const STEPS = [
-  { write: "./docs/quickstart.md", content: "# Quickstart\n\nInstall it.\n" },
+  { ifAsked: "has a typo", write: "./docs/quickstart.md", content: "# Quickstart\n\nInstall it.\n" },
+  { ifAsked: ANSWER, write: "./docs/cli.md", content: "# CLI\n\nIt is hosted.\n" },
+  // A follow-up's prompt has what was said before, so the last one counts.
+  { ifAsked: FOLLOW_UP, write: "./docs/cli.md", content: "# CLI\n\nIt is small.\n" },
   { say: "Fix a typo" },
 ];
 let agent: string;
@@ -56,12 +61,30 @@ async function prepare(dir: TempDir): Promise<{ env: NodeJS.ProcessEnv; args: st
   return { env, args: [MAIN, ...args, ...more] };
 }
 
+/** Tasks of two turns: one with a follow-up, and one whose request needs an answer. */
+async function writeConversations(dir: TempDir): Promise<void> {
+  await rm(dir.file("tasks"), { recursive: true });
+  const small = { name: "cli", kind: "stands", in: ["docs/cli.md"], matches: "It is small" };
+  const hosted = { ...small, matches: "It is hosted" };
+  const more = { answer: ANSWER, followUps: [FOLLOW_UP] };
+  await writeTask(dir, "follow-up", "Install it\\.", { followUps: [FOLLOW_UP] }, small);
+  await writeTask(dir, "ask", "Instal it\\.", { request: "which one is it?", answer: ANSWER }, hosted);
+  await writeTask(dir, "both", "Instal it\\.", { request: "which one is it?", ...more }, small);
+  for (const name of ["follow-up", "ask", "both"]) await writePages(dir, `tasks/${name}/repository`);
+}
+
 async function writePages(dir: TempDir, folder: string): Promise<void> {
   await mkdir(dir.file(`${folder}/docs`), { recursive: true });
   await writeFile(dir.file(`${folder}/docs/quickstart.md`), "# Quickstart\n\nInstal it.\n");
 }
 
-async function writeTask(dir: TempDir, name: string, matches: string): Promise<void> {
+async function writeTask(
+  dir: TempDir,
+  name: string,
+  matches: string,
+  over: object = {},
+  ...more: object[]
+): Promise<void> {
   await mkdir(dir.file(`tasks/${name}`), { recursive: true });
   const task = {
     tests: "A typo is corrected.",
@@ -69,8 +92,9 @@ async function writeTask(dir: TempDir, name: string, matches: string): Promise<v
     license: "MIT",
     request: "the quickstart has a typo",
     expects: "change",
-    checks: [{ name: "says-it", kind: "stands", in: ["docs/quickstart.md"], matches }],
+    checks: [{ name: "says-it", kind: "stands", in: ["docs/quickstart.md"], matches }, ...more],
     wrong: [],
+    ...over,
   };
   await writeFile(dir.file(`tasks/${name}/task.yml`), stringify(task));
 }
@@ -116,6 +140,27 @@ describe("an evaluation", { tags: ["bubblewrap"], timeout: 300_000 }, () => {
     const other = promisify(execFile)(process.execPath, [...args, "--runs", "2"], { env });
     await expect(other).rejects.toThrow(/ran with other settings, tasks or another brief/);
   });
+
+  it.concurrent(
+    "sends follow-ups and answers in the same thread, and judges what stands at the end",
+    { tags: "all" },
+    async () => {
+      await using dir = await openTempDir();
+      const { env, args } = await prepare(dir);
+      await writeConversations(dir);
+      const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+      expect(stdout).toContain("3 of 3 runs passed every check.");
+      const patchOf = (task: string) => readFile(dir.file(`out/runs/${task}-1.patch`), "utf8");
+      expect(await patchOf("follow-up")).toMatch(/\+It is small\.[^]*\+Install it\./);
+      expect(await patchOf("ask")).toContain("+It is hosted.");
+      // The last turn's state counts, on the same branch.
+      expect(await patchOf("both")).toContain("+It is small.");
+      // Judged again, it is the same.
+      const rejudge = [MAIN, "rejudge", dir.file("out/report.json"), "--tasks", dir.file("tasks")];
+      const again = await promisify(execFile)(process.execPath, rejudge, { env });
+      expect(again.stdout).toContain("3 of 3 runs pass, 3 before.");
+    },
+  );
 
   it.concurrent.each(atNight(["SIGKILL"] as const, []))(
     "goes on after %s with the runs that it had begun",

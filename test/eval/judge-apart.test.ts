@@ -11,6 +11,7 @@ const task = {
   contexts: new Map(),
   expects: "change" as const,
   request: "Change it.",
+  followUps: [],
   quoted: [],
   zone: { may: [], adds: 0 },
 };

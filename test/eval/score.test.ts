@@ -5,7 +5,7 @@ import type { About, TaskRun } from "../../eval/report-schema.ts";
 import { without } from "../../eval/run-task.ts";
 import { scoreOf } from "../../eval/score.ts";
 import { scoreText } from "../../eval/score-text.ts";
-import { answerTo } from "../../eval/answer-question.ts";
+import { answerTo, nextMessage } from "../../eval/person.ts";
 
 const about = (over: Partial<About>): About => ({
   score: "traps",
@@ -87,4 +87,27 @@ it("answers an agent's question as the task says, and refuses what nobody asked 
     text: expect.stringContaining("I don't know"),
   });
   expect(answerTo({ choices: [], allowsText: false }, null)).toBeNull();
+});
+
+it("types the answer if nothing is changed at first, and each follow-up when the turn before has ended", () => {
+  const task = {
+    request: "Fix it.",
+    answer: "The hosted one.",
+    followUps: ["And the FAQ."],
+    expects: "change" as const,
+  };
+  const after = (...outcomes: ("pull-request" | "no-changes")[]) =>
+    nextMessage(
+      task,
+      outcomes.map((outcome) => ({ outcome })),
+    );
+  expect(after("no-changes")).toBe("The hosted one.");
+  expect(after("no-changes", "pull-request")).toBe("And the FAQ.");
+  expect(after("no-changes", "pull-request", "pull-request")).toBeNull();
+  expect(after("pull-request")).toBe("And the FAQ.");
+  expect(after("pull-request", "no-changes")).toBeNull();
+  // Where nothing should change, no answer is missing.
+  expect(
+    nextMessage({ ...task, expects: "no-change", followUps: [] }, [{ outcome: "no-changes" }]),
+  ).toBeNull();
 });

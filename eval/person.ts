@@ -1,5 +1,9 @@
-import type { KnownQuestion } from "../src/app/rules/known-job.ts";
+import type { KnownQuestion, KnownTurn } from "../src/app/rules/known-job.ts";
 import type { QuestionAnswer } from "../src/shared/contract/question.ts";
+import type { Task } from "./task.ts";
+
+/** What a task's person types. */
+export type Typed = Pick<Task, "request" | "answer" | "followUps" | "expects">;
 
 /** What a person says who doesn't know it either. */
 const UNSURE = "I don't know. Leave out what you can't find in the docs or the code.";
@@ -19,4 +23,22 @@ export function answerTo(
   if (allowsText) return { text: words ?? UNSURE };
   const refusing = choices.find(({ label }) => REFUSING.test(label)) ?? choices.at(-1);
   return refusing === undefined ? null : { choice: refusing.id };
+}
+
+/** All that the person types, in its order. */
+export function typedWords({ request, answer, followUps }: Typed): string[] {
+  return [request, ...(answer === undefined ? [] : [answer]), ...followUps];
+}
+
+/**
+ * What the person types when a job's newest turn has ended: the answer, if the first turn changed
+ * nothing because something isn't known, and then each follow-up. Null if that was all.
+ */
+export function nextMessage(
+  { answer, followUps, expects }: Typed,
+  turns: readonly Pick<KnownTurn, "outcome">[],
+): string | null {
+  const isAsked = answer !== undefined && expects === "change" && turns[0]?.outcome === "no-changes";
+  const messages = isAsked ? [answer, ...followUps] : followUps;
+  return messages[turns.length - 1] ?? null;
 }
