@@ -13,7 +13,7 @@ import { reportText } from "./report-text.ts";
 import type { ProjectSettings } from "./project-options.ts";
 import { type RanTask, runTask, without } from "./run-task.ts";
 import { EvalOptionError, type EvalSettings } from "./settings.ts";
-import type { Task } from "./task.ts";
+import { aboutOf, type Task } from "./task.ts";
 import { makeState, openWorld, type World } from "./world.ts";
 
 /** The file `evaluation.json`, with which a killed evaluation goes on. */
@@ -60,7 +60,7 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
     startedAt,
     endedAt,
     tests: Object.fromEntries(tasks.map(({ name, tests }) => [name, tests])),
-    about: Object.fromEntries(tasks.map(({ name, score, kind, never }) => [name, { score, kind, never }])),
+    about: aboutOf(tasks),
     runs: wanted.map(
       ({ task, run }) =>
         done.get(`${task.name}-${run}`) ?? without(task, run, "It hasn't run yet.", "not-run"),

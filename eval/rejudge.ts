@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { changedData, type Files, patched } from "./files.ts";
 import { judgeApart } from "./judge-apart.ts";
 import { isPassed, type Report, type TaskRun } from "./report-schema.ts";
-import type { Task } from "./task.ts";
+import { aboutOf, type Task } from "./task.ts";
 
 /**
  * A report with the runs judged again, and a line for each run that is judged otherwise, or can't
@@ -33,7 +33,9 @@ export async function rejudged(
       );
     }
   }
-  return { report: { ...report, runs }, lines };
+  // Of a report from before there were scores, or of a task that counts for something else now.
+  const about = { ...report.about, ...aboutOf(tasks.values()) };
+  return { report: { ...report, about, runs }, lines };
 }
 
 async function judgedAgain(

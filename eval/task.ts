@@ -6,6 +6,7 @@ import { z } from "zod";
 import { DocsAgentError } from "../src/shared/errors.ts";
 import { Check, Pattern } from "./checks.ts";
 import { type Files, patched, readFiles } from "./files.ts";
+import type { About } from "./report-schema.ts";
 import type { NamedClaim } from "./rules/solved.ts";
 
 const Name = z.string().regex(/^[a-z\d][a-z\d-]*$/, "is made of a-z, 0-9 and hyphens");
@@ -79,6 +80,11 @@ export class TaskError extends DocsAgentError {
 
 /** The files after a change, with the words with which an agent would end. */
 export type Solution = { name: string; words: string; result: Files; claims: readonly NamedClaim[] | null };
+
+/** For each of the tasks, what it counts for. */
+export function aboutOf(tasks: Iterable<Task>): Record<string, About> {
+  return Object.fromEntries([...tasks].map(({ name, score, kind, never }) => [name, { score, kind, never }]));
+}
 
 /** The names of the tasks in a folder, in order. */
 export async function taskNames(folder: string): Promise<string[]> {
