@@ -130,7 +130,7 @@ async function ended(
   // What an earlier turn did is there, even if the newest one did nothing.
   const branch = turns.map(branchOf).findLast((each) => each !== null) ?? null;
   const result = branch === null ? task.base : await world.filesOn(task.name, branch);
-  const claims = branch === null ? null : await world.claimsOf(jobId);
+  const claims = await world.claimsOf(jobId, newest.number);
   const judged = await judgeApart(task, { result, words, claims });
   if (judged === null) {
     const why = "The checks of what the agent made took longer than two minutes.";

@@ -15,7 +15,8 @@ import { createHttpJobService } from "../src/app/job-client/http-job-service.ts"
 import type { JobService } from "../src/app/rules/ports/job-service.ts";
 import { createSystemClock } from "../src/shared/machine/clock-and-log.ts";
 import { joinedClaims } from "../src/service/runner/publish/checked-claim.ts";
-import { readTurnNote } from "../src/service/runner/publish/turn-note.ts";
+import { numberIn } from "../src/service/runner/publish/earlier-push.ts";
+import { readAnswerSources, readTurnNote } from "../src/service/runner/publish/turn-note.ts";
 import { type Files, readFiles, writeFiles } from "./files.ts";
 import { typedWords } from "./person.ts";
 import type { ProjectSettings } from "./project-options.ts";
@@ -36,8 +37,11 @@ export type World = AsyncDisposable & {
   of(task: string): JobService;
   /** The files on the branch that a turn pushed. */
   filesOn(task: string, branch: string): Promise<Files>;
-  /** The sources that the agent named in a job's turns with a commit. Null if it named none. */
-  claimsOf(jobId: string): Promise<NamedClaim[] | null>;
+  /**
+   * The sources that the agent named in a job's turns with a commit, and in this one. Null if it
+   * named none.
+   */
+  claimsOf(jobId: string, turn: number): Promise<NamedClaim[] | null>;
 };
 
 /**
@@ -151,11 +155,13 @@ export async function openWorld(
         await rm(folder, { recursive: true, force: true });
       }
     },
-    async claimsOf(jobId) {
-      const note = await readTurnNote(join(state, "service", "turns"), jobId);
-      if (note === null) return null;
-      const joined = joinedClaims([...note.earlier.map(({ claims }) => claims), note.claims ?? []]);
-      return joined.length === 0 ? note.claims : joined;
+    async claimsOf(jobId, turn) {
+      const folder = join(state, "service", "turns");
+      const [note, answer] = [await readTurnNote(folder, jobId), await readAnswerSources(folder, jobId)];
+      const answered = answer !== null && numberIn(answer.turnKey) === turn ? answer.claims : [];
+      const earlier = note?.earlier.map(({ claims }) => claims) ?? [];
+      const joined = joinedClaims([...earlier, note?.claims ?? [], answered]);
+      return joined.length === 0 ? null : joined;
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };

@@ -20,6 +20,15 @@ const STEPS = [
   { ifAsked: ANSWER, write: "./docs/cli.md", content: "# CLI\n\nIt is hosted.\n" },
   // A follow-up's prompt has what was said before, so the last one counts.
   { ifAsked: FOLLOW_UP, write: "./docs/cli.md", content: "# CLI\n\nIt is small.\n" },
+  {
+    ifAsked: "how is it spelled",
+    sources: [
+      {
+        statement: "It is spelled so.",
+        source: { repository: "docs", path: "docs/quickstart.md", quote: "# Quickstart Instal it." },
+      },
+    ],
+  },
   { say: "Fix a typo" },
 ];
 let agent: string;
@@ -61,7 +70,7 @@ async function prepare(dir: TempDir): Promise<{ env: NodeJS.ProcessEnv; args: st
   return { env, args: [MAIN, ...args, ...more] };
 }
 
-/** Tasks of two turns: one with a follow-up, and one whose request needs an answer. */
+/** Tasks with a follow-up, with a request that needs an answer, and one that only asks. */
 async function writeConversations(dir: TempDir): Promise<void> {
   await rm(dir.file("tasks"), { recursive: true });
   const small = { name: "cli", kind: "stands", in: ["docs/cli.md"], matches: "It is small" };
@@ -70,7 +79,11 @@ async function writeConversations(dir: TempDir): Promise<void> {
   await writeTask(dir, "follow-up", "Install it\\.", { followUps: [FOLLOW_UP] }, small);
   await writeTask(dir, "ask", "Instal it\\.", { request: "which one is it?", answer: ANSWER }, hosted);
   await writeTask(dir, "both", "Instal it\\.", { request: "which one is it?", ...more }, small);
-  for (const name of ["follow-up", "ask", "both"]) await writePages(dir, `tasks/${name}/repository`);
+  const question = { request: "how is it spelled?", expects: "no-change" };
+  const named = { name: "source", kind: "source", of: ["docs/quickstart.md"] };
+  await writeTask(dir, "question", "Instal it\\.", question, named);
+  for (const name of ["follow-up", "ask", "both", "question"])
+    await writePages(dir, `tasks/${name}/repository`);
 }
 
 async function writePages(dir: TempDir, folder: string): Promise<void> {
@@ -149,7 +162,7 @@ describe("an evaluation", { tags: ["bubblewrap"], timeout: 300_000 }, () => {
       const { env, args } = await prepare(dir);
       await writeConversations(dir);
       const { stdout } = await promisify(execFile)(process.execPath, args, { env });
-      expect(stdout).toContain("3 of 3 runs passed every check.");
+      expect(stdout).toContain("4 of 4 runs passed every check.");
       const patchOf = (task: string) => readFile(dir.file(`out/runs/${task}-1.patch`), "utf8");
       expect(await patchOf("follow-up")).toMatch(/\+It is small\.[^]*\+Install it\./);
       expect(await patchOf("ask")).toContain("+It is hosted.");
@@ -158,7 +171,7 @@ describe("an evaluation", { tags: ["bubblewrap"], timeout: 300_000 }, () => {
       // Judged again, it is the same.
       const rejudge = [MAIN, "rejudge", dir.file("out/report.json"), "--tasks", dir.file("tasks")];
       const again = await promisify(execFile)(process.execPath, rejudge, { env });
-      expect(again.stdout).toContain("3 of 3 runs pass, 3 before.");
+      expect(again.stdout).toContain("4 of 4 runs pass, 4 before.");
     },
   );
 

@@ -77,6 +77,29 @@ describe("the sources that an agent names", () => {
     expect(world.pulls()[0]?.body).toContain("– also said on [docs/other.mdx, line 1](");
   });
 
+  it("of an answer without a change are looked up, and kept beside those of the change before", async () => {
+    await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
+    await checked(world, [claim({})]);
+    const said = JSON.stringify([
+      {
+        statement: "It has --json.",
+        source: { repository: "docs", path: "src/cli.ts", quote: "options = [ '--json', '--quiet'" },
+      },
+      claim({ quote: "export const other" }),
+    ]);
+    const agent = inlineAgent(`
+      fs.writeFileSync(process.env.DOCS_AGENT_CLAIMS, ${JSON.stringify(said)});
+      console.log("It has --json.");`);
+    expect(await world.run(world.project(agent), { number: 2 })).toMatchObject({ kind: "no-changes" });
+    const file = await readFile(world.dir.file("data/turns/job1.sources.json"), "utf8");
+    const { claims } = JSON.parse(file) as { claims: CheckedClaim[] };
+    expect(claims.map(({ statement, evidence }) => [statement, evidence])).toEqual([
+      ["It has --json.", "code"],
+      ["The CLI has options.", "none"],
+    ]);
+    expect(evidences(await noted(world))).toEqual(["code"]);
+  });
+
   it("are found by the paths that tools show, and through links in the tree", async () => {
     await using world = await openRunnerWorld({ ...LOGIC_ONLY, files: FILES });
     await push(

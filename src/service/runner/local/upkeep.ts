@@ -65,7 +65,7 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
   await step("unused sessions of agents removed", () => sessions.forget(nowMs - KEEP_SESSIONS_MS));
   await step("notes of ended turns removed", () =>
     removeOld(folders.notes, nowMs - KEEP_NOTES_MS, MAX_NOTES, async (name) => {
-      const jobId = name.replace(/(?:\.(?:closed|answers))?\.json(?:\.new)?$/, "");
+      const jobId = name.replace(/(?:\.(?:closed|answers|sources))?\.json(?:\.new)?$/, "");
       if (context.isUnfinished(jobId)) return false;
       await rm(join(folders.notes, name), { force: true });
       return true;

@@ -87,13 +87,43 @@ export function turnsBefore(note: TurnNote | null, turnKey: string): NotedTurn[]
  * that there is none.
  */
 export async function writeTurnNote(notesDir: string, jobId: string, note: TurnNote | null): Promise<void> {
-  const file = join(notesDir, `${jobId}.json`);
-  await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
-  await rename(`${file}.new`, file);
+  await write(join(notesDir, `${jobId}.json`), note);
 }
 
 /** The note of the job's last commit, or null if there is none that can be read. */
 export async function readTurnNote(notesDir: string, jobId: string): Promise<TurnNote | null> {
-  const text = await readFile(join(notesDir, `${jobId}.json`), "utf8").catch(() => "null");
-  return json(TurnNote).safeParse(text).data ?? null;
+  return read(join(notesDir, `${jobId}.json`), TurnNote);
+}
+
+/** The sources of a turn that answered and changed nothing. Those of the newest one are kept. */
+const AnswerSources = z.object({
+  version: z.literal(1),
+  /** Identifies the turn. */
+  turnKey: z.string(),
+  claims: z.array(CheckedClaim),
+});
+export type AnswerSources = z.infer<typeof AnswerSources>;
+
+/** Written at the turn's end, for those who read what an answer rests on. */
+export async function writeAnswerSources(
+  notesDir: string,
+  jobId: string,
+  sources: AnswerSources,
+): Promise<void> {
+  await write(join(notesDir, `${jobId}.sources.json`), sources);
+}
+
+/** The sources of the job's newest answer that named any, or null if none can be read. */
+export async function readAnswerSources(notesDir: string, jobId: string): Promise<AnswerSources | null> {
+  return read(join(notesDir, `${jobId}.sources.json`), AnswerSources);
+}
+
+async function write(file: string, note: TurnNote | AnswerSources | null): Promise<void> {
+  await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+async function read<T>(file: string, schema: z.ZodType<T>): Promise<T | null> {
+  const text = await readFile(file, "utf8").catch(() => "null");
+  return json(schema).safeParse(text).data ?? null;
 }

@@ -5,7 +5,14 @@ import { type BranchPulls, branchPulls, findPulls } from "../publish/branch-pull
 import { findEarlierPush, turnKeyOf } from "../publish/earlier-push.ts";
 import { RefConflictError } from "../workspace/git/git-fault.ts";
 import { withMessage } from "../workspace/git/objects.ts";
-import { readTurnNote, turnsBefore, TurnWork, type Withheld } from "../publish/turn-note.ts";
+import type { CheckedClaim } from "../publish/checked-claim.ts";
+import {
+  readTurnNote,
+  turnsBefore,
+  TurnWork,
+  type Withheld,
+  writeAnswerSources,
+} from "../publish/turn-note.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
 import { commitWords } from "./steps/commit-words.ts";
 import { withoutOthers } from "./steps/describe.ts";
@@ -64,6 +71,7 @@ async function workOn(
   if (commit === null) {
     const result = { ...reportNothing(ran, work), ...read };
     if (work.leftOut.length === 0) await keepSession(turn, context, ran);
+    await noteSources(turn, context, work.claims);
     await answers.withoutPush(result, contexts);
     return result;
   }
@@ -92,6 +100,17 @@ async function workOn(
   // An agent should only remember work that the next turn will find done.
   await keepSession(turn, context, ran);
   return await publishWork(turn, context, pushed);
+}
+
+/** What an answer rests on is kept as what a change does. */
+async function noteSources(
+  turn: RunnerTurn,
+  { folders }: TurnContext,
+  claims: readonly CheckedClaim[] | null,
+): Promise<void> {
+  if (claims === null) return;
+  const sources = { version: 1 as const, turnKey: turnKeyOf(turn), claims: [...claims] };
+  await writeAnswerSources(folders.notes, turn.jobId, sources);
 }
 
 /** A commit's message is copied further than the pull request, and can't be taken back. */

@@ -17,7 +17,8 @@ const Source = z.object({
   quote: z.string().transform((text) => startOf(text.trim(), MAX_QUOTE_LENGTH)),
 });
 const Claim = z.object({
-  page: z.string(),
+  /** What only an answer says is on none. */
+  page: z.string().default(""),
   statement: z.string(),
   // A statement without a source counts as one whose source isn't found.
   source: Source.catch({ repository: DOCS_NAME, path: "", line: null, quote: "" }),

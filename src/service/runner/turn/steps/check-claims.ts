@@ -31,7 +31,8 @@ const BATCH_BYTES = 60 * 1024 ** 2;
 type Work = {
   tree: Pick<TurnTree, "folders" | "commit" | "start">;
   base: string;
-  commit: string;
+  /** Null if it changed nothing. */
+  commit: string | null;
   contexts: readonly OpenContext[];
   seenAt: SeenAt;
 };
@@ -52,10 +53,10 @@ type Repository = Pick<OpenContext, "commit" | "mirror"> & {
 type PlacedClaim = Claim & { place: SourcePlace | null };
 
 /**
- * The agent's claims that are about the change, and for each what its source comes to. Sources are
- * looked up as they were before the job's changes. Null if the agent named none. Takes a limited
- * time; what couldn't be read until then isn't checked. Rejects with a `TurnFailedError` if the
- * claims themselves are too much to read, and if aborted.
+ * The agent's claims that are about the change, or all if there is none, and for each what its
+ * source comes to. Sources are looked up as they were before the job's changes. Null if the agent
+ * named none. Takes a limited time; what couldn't be read until then isn't checked. Rejects with a
+ * `TurnFailedError` if the claims themselves are too much to read, and if aborted.
  */
 export async function checkClaims(
   work: Work,
@@ -68,9 +69,9 @@ export async function checkClaims(
   const named = content && (await context.apart.read("parseClaims", content));
   if (named === null || named.length === 0) return null;
   const placed = named.map((claim) => placedClaim(claim, seenAt));
-  const listing = context.mirror.use((git) => changedEntries(git, base, commit));
+  const listing = context.mirror.use((git) => changedEntries(git, base, commit ?? tree.commit));
   const changed = await ifComparable(listing, context);
-  const claims = changed && (await claimsOfChange(placed, changed, context));
+  const claims = commit === null ? placed : changed && (await claimsOfChange(placed, changed, context));
   const repositories = repositoriesOf(work, changed, turn, context);
   const checked: CheckedClaim[] = [];
   const byRepository = Map.groupBy(claims ?? placed, ({ place }) => place?.repository ?? "");

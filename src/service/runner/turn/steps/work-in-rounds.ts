@@ -137,7 +137,7 @@ async function round(
   const committed = await commitWork(tree, ran.summary, turn, context);
   const { commit } = committed;
   const { seenAt } = ran;
-  const claims = commit === null ? null : await checkClaims({ ...place, commit, seenAt }, turn, context);
+  const claims = await checkClaims({ ...place, commit, seenAt }, turn, context);
   const answers = turn.kind === "address" ? await readAnswersFile(tree.folders.tmp) : null;
   return { ...committed, ran, claims, answers };
 }
