@@ -18,6 +18,7 @@ type Node = {
   type: string;
   depth?: number | undefined;
   lang?: string | null | undefined;
+  meta?: string | null | undefined;
   value?: string | undefined;
   children?: Node[] | undefined;
   position?: { start: Point; end: Point } | undefined;
@@ -74,7 +75,7 @@ function collect(node: Node, around: string, body: string, blocks: Block[]): voi
     case "code":
       return void add(
         "sample",
-        `\`\`\`${node.lang ?? ""}\n${(node.value ?? "").trimEnd()}`,
+        `\`\`\`${[node.lang ?? "", node.meta ?? ""].join(" ").trim()}\n${(node.value ?? "").trimEnd()}`,
         node.value ?? "",
         node.lang ?? "",
       );

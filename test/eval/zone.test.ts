@@ -56,6 +56,16 @@ describe("what the reference leaves alone", () => {
     expect(zoneOf(after)).toContain(named);
   });
 
+  it("doesn't stand if the title of a tab is cut", () => {
+    const titled = (page: string) => `${page}\n\`\`\`sh [Linux]\nlimits show\n\`\`\`\n`;
+    const page = {
+      before: { "docs/limits.md": titled(PAGE) },
+      reference: { "docs/limits.md": titled(RIGHT) },
+      after: { "docs/limits.md": titled(RIGHT).replace("[Linux]", "[Linux") },
+    };
+    expect(zoneProblem(solvedOf(page), { isFree: nothing, adds: 0 })).toContain("sh [Linux]");
+  });
+
   it("has no room for a new paragraph, unless the task says so", () => {
     const after = RIGHT.replace("Keys don't", "Certainly! Here is the page.\n\nKeys don't");
     expect(zoneOf(after)).toContain("Added, where the task allows 0: docs/limits.md: Certainly!");
