@@ -110,9 +110,15 @@ function quantityOf({ value, from, to }: Written, text: string): Quantity {
   return { dimension: "plain", value, text: text.slice(from, to), at: from };
 }
 
+/** A gigabyte has 1,000 megabytes or 1,024, as its author counts. */
+const BINARY = [-3, -2, -1, 0, 1, 2, 3].map((steps) => 1.024 ** steps);
+
 /** True if both say the same, whatever their units. A bare number may be in any unit. */
 export function isSame(one: Quantity, other: Quantity): boolean {
-  if (one.dimension === other.dimension) return isNear(one.value, other.value);
+  if (one.dimension === other.dimension) {
+    const factors = one.dimension === "data" ? BINARY : [1];
+    return factors.some((factor) => isNear(factor * one.value, other.value));
+  }
   if (one.dimension === "plain") return hasValue(other, one.value);
   if (other.dimension === "plain") return hasValue(one, other.value);
   return false;

@@ -85,6 +85,8 @@ function staleTokens({ text, kind }: Statement, { before, reference }: Segment, 
 
 /** Small numbers in words may count anything. */
 const SMALL = 3;
+/** What stands before a version, as in "since 4.2": it says when, and not what. */
+const BEFORE_VERSION = /\b(?:since|before|until|as of|version|release)\s+v?$/i;
 
 function foreignNumbers(
   text: string,
@@ -97,6 +99,9 @@ function foreignNumbers(
     .filter(
       ({ dimension, value, text: written }) =>
         !(dimension === "plain" && value <= SMALL && /^\p{L}/u.test(written)),
+    )
+    .filter(
+      ({ at, text: written }) => !(/^\d+\.\d+$/.test(written) && BEFORE_VERSION.test(text.slice(0, at))),
     )
     .filter((number) => !known.some((other) => isSameIn(number, other, units)))
     .map((number) => number.text);

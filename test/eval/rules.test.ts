@@ -3,7 +3,7 @@ import { Check, problemOf } from "../../eval/checks.ts";
 import { deedsProblem } from "../../eval/rules/words.ts";
 import { samplesProblem } from "../../eval/rules/samples.ts";
 import { sourcesProblem } from "../../eval/rules/sources.ts";
-import { quantitiesIn } from "../../eval/page/quantities.ts";
+import { isSame, quantitiesIn } from "../../eval/page/quantities.ts";
 import { solvedOf } from "./solved-of.ts";
 
 describe("a quantity", () => {
@@ -22,6 +22,17 @@ describe("a quantity", () => {
     const [found] = quantitiesIn(text, locale as string);
     expect(found?.dimension).toBe(dimension);
     expect(found?.value).toBeCloseTo(value as number, 6);
+  });
+
+  it.each([
+    ["2 GB", "2,048 MB", true],
+    ["2 GB", "2,000 MB", true],
+    ["1 GB", "1,048,576 KB", true],
+    ["2 GB", "2,100 MB", false],
+    ["2 GB", "2 MB", false],
+  ])("is the same in another unit: %s and %s, %s", (one, other, same) => {
+    const [first, second] = [one, other].map((text) => quantitiesIn(text)[0]);
+    expect(first && second && isSame(first, second)).toBe(same);
   });
 
   it("isn't read from versions, names and dates", () => {

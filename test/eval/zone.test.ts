@@ -99,6 +99,7 @@ describe("where the reference changes something", () => {
     ],
     ["numbers in words", RIGHT.replace("make 250 calls", "make two hundred and fifty calls")],
     ["another unit", RIGHT.replace("250/min", "15,000 per hour")],
+    ["the version from which on", RIGHT.replace("a minute. Wait", "a minute since 4.2. Wait")],
     ["the past", RIGHT.replace("a minute. Wait", "a minute; before, it was 100 calls a minute. Wait")],
   ])("the solution may have %s", (_what, after) => {
     expect(agreementOf(after)).toBeNull();
@@ -111,6 +112,7 @@ describe("where the reference changes something", () => {
       "the old value beside the new one",
       RIGHT.replace("again.", "again. More than 100 calls a minute fail."),
     ],
+    ["another number", RIGHT.replace("a minute. Wait", "a minute with 4.2 keys. Wait")],
     ["the opposite", RIGHT.replace("A key can make", "A key can't make")],
     ["a lost sentence", RIGHT.replace(" Wait for `Retry-After` before you try again.", "")],
     ["an opposite word", RIGHT.replace("before you try", "after you try")],
