@@ -84,10 +84,14 @@ const MAY_IMPORT: Record<string, string[]> = {
   gallery: [...SHARED, "src/app/intake", "src/app/messages", "src/app/rules", "src/service/runner", "world"],
   playground: [...SHARED, "src/app/messages", "gallery", "world"],
 };
-/** The programs that put the folders together. Neither imports the other. */
+/**
+ * The programs that put the folders together. Neither of the two imports the other. The doctor and
+ * the setup stand above both.
+ */
 const PROGRAMS: Record<string, RegExp> = {
   "src/app": /^src\/(?:app|shared)\//,
   "src/service": /^src\/(?:service|shared)\//,
+  "src/doctor": /^src\/(?:doctor|app|service|shared)\//,
 };
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {

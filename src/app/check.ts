@@ -18,10 +18,17 @@ type CheckDeps = { clock: Clock; write: (line: string) => void };
 const QUIET: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => QUIET };
 
 /**
- * Tries Slack, the store and every project's job service without changing anything. Resolves to
- * false if nobody could use the app like this.
+ * Writes what {@link tryApp} finds, a line for each part. Resolves to false if nobody could use the
+ * app like this.
  */
 export async function check(config: Config, { write, clock }: CheckDeps): Promise<boolean> {
+  const findings = await tryApp(config, clock);
+  for (const { level, name, found } of findings) write(`${level.padEnd(5)}  ${name}: ${found}\n`);
+  return findings.every(({ level }) => level !== "FAULT");
+}
+
+/** Tries Slack, the store and every project's job service without changing anything. */
+export async function tryApp(config: Config, clock: Clock): Promise<StartFinding[]> {
   const { isInUse, ...store } = await tryStore(config.storeUrl, {
     clock,
     logger: QUIET,
@@ -36,9 +43,7 @@ export async function check(config: Config, { write, clock }: CheckDeps): Promis
   const [ofSlack, ...ofProjects] = await Promise.all(trying);
   const ofContact: StartFinding[] =
     warning === null ? [] : [{ level: "warn", name: "Contact", found: warning }];
-  const findings = [...ofSlack, store, ...ofContact, ...ofProjects];
-  for (const { level, name, found } of findings) write(`${level.padEnd(5)}  ${name}: ${found}\n`);
-  return findings.every(({ level }) => level !== "FAULT");
+  return [...ofSlack, store, ...ofContact, ...ofProjects];
 }
 
 async function checkProject(config: Config, project: Project): Promise<StartFinding> {

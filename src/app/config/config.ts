@@ -27,14 +27,16 @@ export type Config = ReturnType<typeof loadConfig>;
 /** The settings are incomplete or wrong. The message lists every fault and contains no secret. */
 export class ConfigError extends DocsAgentError {
   readonly code = "config";
+  readonly faults: readonly string[];
 
-  constructor(faults: string[]) {
+  constructor(faults: readonly string[]) {
     const list = faults.map((fault) => `  - ${fault}`).join("\n");
     const settings = faults.length === 1 ? "1 setting" : `${faults.length} settings`;
     super(
       `Docs Agent can't start. Fix ${settings}:\n${list}\nSet them in the environment, or in a ` +
         "file .env next to package.json. See .env.example for all settings.",
     );
+    this.faults = faults;
   }
 }
 

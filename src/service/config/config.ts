@@ -54,6 +54,7 @@ export function projectsBeside(
  */
 export class ServiceConfigError extends DocsAgentError {
   readonly code = "service_config";
+  readonly faults: readonly string[];
 
   constructor(path: string, faults: readonly string[]) {
     const list = faults.map((fault) => `  - ${fault}`).join("\n");
@@ -62,6 +63,7 @@ export class ServiceConfigError extends DocsAgentError {
       `The job service can't use ${path}. Fix ${what}:\n${list}\nservice.example.yml describes ` +
         "every setting.",
     );
+    this.faults = faults;
   }
 }
 

@@ -125,7 +125,8 @@ async function assertVersion(redis: RedisConnection): Promise<void> {
   );
 }
 
-async function findRisk(redis: RedisConnection): Promise<string | null> {
+/** What a crash of Redis may lose by its settings, with what to do, or null. */
+export async function findRisk(redis: RedisConnection): Promise<string | null> {
   const settings = await readSettings(redis);
   if (settings === null) {
     return (

@@ -1,6 +1,7 @@
 import type { Logger } from "../../machine/ports.ts";
-import { checkRedis } from "./open-redis-store.ts";
+import { checkRedis, findRisk } from "./open-redis-store.ts";
 import { RedisConnection } from "./redis-connection.ts";
+import { readInfo } from "./redis-memory.ts";
 
 const PROBE_MS = 1000;
 
@@ -23,4 +24,27 @@ export async function tryRedis(
   } catch {
     return true;
   }
+}
+
+/** How a Redis keeps what is in it. */
+export type RedisTraits = {
+  /** What it removes when its memory is full. */
+  policy: string;
+  isStandby: boolean;
+  /** The standbys that are connected to it. */
+  standbys: number;
+  /** See `findRisk`. */
+  risk: string | null;
+};
+
+/** Asks a Redis how it keeps what is in it. Rejects with a `StoreUnavailableError`. */
+export async function readRedisTraits(url: string, logger: Logger): Promise<RedisTraits> {
+  await using redis = await RedisConnection.open(url, logger);
+  const info = await readInfo(redis);
+  return {
+    policy: info.get("maxmemory_policy") ?? "unknown",
+    isStandby: info.get("role") === "slave",
+    standbys: Number(info.get("connected_slaves") ?? 0),
+    risk: await findRisk(redis),
+  };
 }

@@ -1,0 +1,73 @@
+import { existsSync } from "node:fs";
+import { Command, Option } from "commander";
+import { StartError } from "../shared/errors.ts";
+import type { Clock } from "../shared/machine/ports.ts";
+import { lineText } from "../service/commands/show.ts";
+import type { Env } from "../service/config/env.ts";
+import { type DoctorOptions, examine } from "./doctor.ts";
+import { type DoctorFinding, findingText } from "./finding.ts";
+
+type ProgramDeps = {
+  version: string;
+  env: Env;
+  clock: Clock;
+  /** Adds a file's variables to `env`, except for those that are set. */
+  loadEnvFile: (path: string) => void;
+  write: (text: string) => void;
+  /** Writes beside the result. */
+  say: (text: string) => void;
+  /** Called with false if anything has to be mended. */
+  onEnd: (ok: boolean) => void;
+};
+
+type Options = Omit<DoctorOptions, "configPath"> & { env?: string; config: string; json: boolean };
+
+const AFTER = `
+Exit codes: 0 all is well (there may be warnings), 1 something has to be mended, 2 wrong usage.
+--json writes { "ok": true, "findings": [{ "of", "part", "level", "tried", "found", "todo" }] }, where
+level is ok, warn or fault, and todo may be null.
+`;
+
+/** The command line of the doctor. For a wrong option, it throws commander's error. */
+export function createDoctorProgram(deps: ProgramDeps): Command {
+  const { version, env, clock, say } = deps;
+  return new Command("npm run doctor --")
+    .description("Tries everything that the Slack app and the job service need, and says what to do.")
+    .option("--env <path>", "the file with the variables of both programs (default: .env, if it is there)")
+    .addOption(
+      new Option("--config <path>", "the job service's settings file")
+        .env("SERVICE_CONFIG")
+        .default("./service.yml"),
+    )
+    .option("--call-model", "call each model, too, which may cost a few tokens", false)
+    .option("--skip-checks", "don't run the projects' checks on their base branches", false)
+    .option("--json", "write the findings as JSON", false)
+    .addHelpText("after", AFTER)
+    .version(version)
+    .exitOverride()
+    .action(
+      async ({ env: envFile = ".env", config: configPath, json, ...options }: Options, command: Command) => {
+        if (command.getOptionValueSource("env") !== undefined && !existsSync(envFile)) {
+          throw new StartError(`There is no ${envFile}. Correct --env.`);
+        }
+        if (existsSync(envFile)) deps.loadEnvFile(envFile);
+        const onProgress = (line: string) => say(`…      ${lineText(line)}\n`);
+        const findings: DoctorFinding[] = [];
+        for await (const finding of examine({ ...options, configPath, env, clock, version, onProgress })) {
+          findings.push(finding);
+          if (!json) deps.write(findingText(finding));
+        }
+        const faults = findings.filter(({ level }) => level === "fault").length;
+        if (json) deps.write(`${JSON.stringify({ ok: faults === 0, findings }, null, 2)}\n`);
+        else deps.write(closingWords(findings, faults));
+        deps.onEnd(faults === 0);
+      },
+    );
+}
+
+function closingWords(findings: readonly DoctorFinding[], faults: number): string {
+  const warnings = findings.filter(({ level }) => level === "warn").length;
+  const beside = warnings === 0 ? "" : ` (${warnings === 1 ? "one warning" : `${warnings} warnings`})`;
+  if (faults === 0) return `All is well${beside}.\n`;
+  return `Fix ${faults === 1 ? "one fault" : `${faults} faults`}${beside}.\n`;
+}

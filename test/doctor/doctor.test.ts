@@ -1,0 +1,213 @@
+import { writeFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { createCodeHost } from "../../world/code-host/index.ts";
+import type { DoctorFinding } from "../../src/doctor/finding.ts";
+import { diagnose, runDoctor } from "../support/doctor-process.ts";
+import { startRedisServer } from "../support/redis-server.ts";
+import { ServiceFolder } from "../support/service-process.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+import { APP_TOKEN, BOT_TOKEN, environment, SECRETS, startSlackSide } from "../support/world.ts";
+
+const TOKEN = "code-host-token-0123456789";
+
+/** Both programs, set up in one folder as docs/install.md says. The service runs. */
+async function openPlace() {
+  const stack = new AsyncDisposableStack();
+  const folder = stack.use(await ServiceFolder.open({}, { DOCS_TOKEN: TOKEN }));
+  const slack = stack.use(await startSlackSide());
+  const codeHost = stack.use(await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] }));
+  await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
+  const settings = {
+    listen: { port: 0 },
+    dataDir: "./data",
+    containment: "none",
+    stopGraceMinutes: 0,
+    projects: [
+      {
+        id: "docs",
+        repository: codeHost.gitUrl("acme", "docs"),
+        agent: { kind: "command", command: ["true"] },
+        codeHost: {
+          kind: "github",
+          apiUrl: codeHost.apiUrl,
+          owner: "acme",
+          repo: "docs",
+          tokenEnv: "DOCS_TOKEN",
+        },
+      },
+    ],
+  };
+  folder.configure(settings);
+  const key = (await folder.run("keys", "create", "--project", "docs")).stdout.trim();
+  const service = await folder.serve();
+  const listen = { port: Number(new URL(service.url).port) };
+  folder.configure({ ...settings, listen });
+  const env = {
+    ...environment(slack, { baseUrl: service.url }),
+    SLACK_APP_TOKEN: APP_TOKEN,
+    DOCS_AGENT_API_KEY: key,
+    DOCS_TOKEN: TOKEN,
+  };
+  const write = (changed: Record<string, string> = {}) => {
+    const lines = Object.entries({ ...env, ...changed }).map(([name, value]) => `${name}=${value}\n`);
+    writeFileSync(folder.dir.file(".env"), lines.join(""));
+  };
+  write();
+  return { stack, folder, settings: { ...settings, listen }, slack, write, key };
+}
+
+function partsAt(level: DoctorFinding["level"], findings: readonly DoctorFinding[]): string[] {
+  return findings.filter((each) => each.level === level).map(({ of, part }) => `${of} ${part}`);
+}
+
+it("tries both programs, says what it tried, and shows no secret", async () => {
+  const { stack, folder, key } = await openPlace();
+  await using _ = stack;
+  const { ok, findings, code } = await diagnose(folder.dir.path, {});
+  expect(partsAt("fault", findings)).toEqual([]);
+  expect({ ok, code }).toEqual({ ok: true, code: 0 });
+  expect(partsAt("ok", findings)).toEqual([
+    "machine Node.js",
+    "app Slack",
+    "app Scopes",
+    "app Socket Mode",
+    "app Store",
+    "app Job service (project docs)",
+    "machine disk of the store",
+    "machine git",
+    "service dataDir",
+    "service agent (docs)",
+    "service model (docs)",
+    "service repository (docs)",
+    "service pages (docs)",
+    "service code host (docs)",
+    "service commits (docs)",
+    "service admin key (docs)",
+    "machine disk of dataDir",
+    "both versions",
+    "both project docs",
+    "machine clock (Slack)",
+    "machine clock (code host)",
+  ]);
+  expect(findings.find(({ part }) => part === "versions")?.found).toMatch(
+    /level 2, and the job service level 2$/,
+  );
+  const { stdout, code: inWords } = await runDoctor(folder.dir.path, {});
+  expect(inWords).toBe(0);
+  expect(stdout).toMatch(/^ok {5}app {2}Slack: the app is .+ \(tried: asked Slack who the app is\)$/m);
+  expect(stdout).toMatch(/\nAll is well(?: \(\w+ warnings?\))?\.\n$/);
+  for (const secret of [...SECRETS, TOKEN, key])
+    expect(stdout + JSON.stringify(findings)).not.toContain(secret);
+});
+
+it("says of each fault what to do, and fails", async () => {
+  const { stack, folder, settings, slack, write } = await openPlace();
+  await using _ = stack;
+  write({ SLACK_BOT_TOKEN: "xoxb-wrong", DOCS_AGENT_PROJECT_ID: "nope" });
+  const [project] = settings.projects;
+  folder.configure({
+    ...settings,
+    projects: [{ ...project, agent: { kind: "command", command: ["no-such"] } }],
+  });
+  const { ok, findings, code } = await diagnose(folder.dir.path, {});
+  expect({ ok, code }).toEqual({ ok: false, code: 1 });
+  expect(findings.filter(({ level }) => level === "fault")).toEqual([
+    expect.objectContaining({
+      part: "Slack",
+      found: "Slack refuses SLACK_BOT_TOKEN (invalid_auth).",
+      todo: expect.stringMatching(/^Copy it again/),
+    }),
+    expect.objectContaining({ part: "Job service (project nope)", todo: expect.stringMatching(/^Correct /) }),
+    expect.objectContaining({ part: "agent (docs)", todo: "Install it, or correct agent.command." }),
+    expect.objectContaining({ part: "project nope", todo: "Correct the project's id in .env." }),
+  ]);
+  const { stdout } = await runDoctor(folder.dir.path, {});
+  expect(stdout).toContain(
+    "\nFAULT  app  Slack: Slack refuses SLACK_BOT_TOKEN (invalid_auth).\n       tried: asked Slack",
+  );
+  expect(stdout).toMatch(/\n {7}to do: Copy it again [^\n]+\n/);
+  expect(stdout).toMatch(/\nFix 4 faults[^\n]*\.\n$/);
+  expect(slack.calls.map(({ method }) => method)).not.toContain("chat.postMessage");
+});
+
+it("runs where only one program's settings are, and says if there are none", async () => {
+  const { stack, folder } = await openPlace();
+  await using _ = stack;
+  await using elsewhere = await openTempDir();
+  const none = await diagnose(elsewhere.path, {});
+  expect(none).toMatchObject({ ok: false, code: 1, findings: [{ part: "settings", level: "fault" }] });
+  const ofApp = await diagnose(elsewhere.path, {}, "--env", folder.dir.file(".env"));
+  expect(ofApp.ok).toBe(true);
+  expect(new Set(ofApp.findings.map(({ of }) => of))).toEqual(new Set(["app", "machine", "both"]));
+  const env = { DOCS_TOKEN: TOKEN };
+  const ofService = await diagnose(elsewhere.path, env, "--config", folder.dir.file("service.yml"));
+  expect(ofService.ok).toBe(true);
+  expect(new Set(ofService.findings.map(({ of }) => of))).toEqual(new Set(["service", "machine"]));
+  expect(await runDoctor(elsewhere.path, {}, "--env", "nowhere")).toMatchObject({
+    code: 1,
+    stderr: "There is no nowhere. Correct --env.\n",
+  });
+  expect((await runDoctor(elsewhere.path, {}, "--jsn")).code).toBe(2);
+});
+
+it("lists every fault of both settings files", { tags: "all" }, async () => {
+  await using dir = await openTempDir();
+  writeFileSync(dir.file(".env"), `SLACK_BOT_TOKEN=${BOT_TOKEN}\nPORT=high\n`);
+  writeFileSync(dir.file("service.yml"), "dataDir: ./data\nprojects: []\nport: 1\n");
+  const { findings } = await diagnose(dir.path, {});
+  const told = findings.filter(({ part }) => part === "settings").map(({ found }) => found);
+  expect(told).toEqual(
+    expect.arrayContaining([
+      "SLACK_SIGNING_SECRET is missing.",
+      "PORT must be a port number, 0 to 65535.",
+      expect.stringMatching(/^port isn't a setting/),
+    ]),
+  );
+});
+
+it("tells a clock by which signatures would be refused", async () => {
+  const { stack, folder, write } = await openPlace();
+  await using _ = stack;
+  await using late = await startSlackSide({ now: () => Date.now() - 6 * 60_000 });
+  write({ SLACK_API_URL: late.apiUrl });
+  const { ok, findings } = await diagnose(folder.dir.path, {});
+  expect(ok).toBe(false);
+  expect(findings.filter(({ level }) => level === "fault")).toEqual([
+    expect.objectContaining({
+      part: "clock (Slack)",
+      found: expect.stringMatching(/differs by 3(?:59|60|61) s$/),
+    }),
+  ]);
+});
+
+it("says how Redis keeps what is in it", { tags: ["all", "redis-server"] }, async () => {
+  const { stack, folder, write } = await openPlace();
+  await using _ = stack;
+  await using redis = await startRedisServer({ "maxmemory-policy": "allkeys-lru" });
+  const port = new URL(redis.url).port;
+  await using standby = await startRedisServer({
+    replicaof: `127.0.0.1 ${port}`,
+    "repl-diskless-sync-delay": "0",
+  });
+  const of = async (url: string) => {
+    write({ STORE_URL: url });
+    const { findings } = await diagnose(folder.dir.path, {});
+    return Object.fromEntries(
+      findings.filter(({ part }) => part.startsWith("Redis")).map((each) => [each.part, each]),
+    );
+  };
+  const ofPrimary = await of(redis.url);
+  expect(ofPrimary["Redis memory"]).toMatchObject({
+    level: "fault",
+    todo: "Set maxmemory-policy to noeviction.",
+  });
+  expect(ofPrimary["Redis disk"]).toMatchObject({
+    level: "warn",
+    todo: "Set appendonly to yes and appendfsync to always.",
+  });
+  expect(ofPrimary["Redis standbys"]?.found).toMatch(/^1 follow it/);
+  expect((await of(standby.url))["Redis standbys"]).toMatchObject({
+    level: "fault",
+    found: "it is a standby",
+  });
+});
