@@ -13,7 +13,13 @@ const watching = { name: "watching", since: NOON, troubleSince: null } as const;
 
 function at(step: string, steps: [string, PlanStep["status"]][] = []): TurnStage {
   const plan = steps.map(([text, status]) => ({ text, status }));
-  const progress = progressOf(makeUpReport({ status: "running", step, plan }));
+  const progress = progressOf(makeUpReport({ status: "running", step, plan }), NOON);
+  return progress === undefined ? watching : { ...watching, progress };
+}
+
+function held(reason: string): TurnStage {
+  const until = NOON + 12 * 60 * 60_000;
+  const progress = progressOf(makeUpReport({ status: "waiting", held: { reason, until } }), NOON);
   return progress === undefined ? watching : { ...watching, progress };
 }
 
@@ -30,6 +36,8 @@ const stages: Record<TurnStage["name"], [string, TurnStage][]> = {
   ],
   submitting: [["being sent", { name: "submitting", waitingSince: null, isRepeat: false }]],
   watching: [
+    ["held until the next day", held("Today's budget of $20.00 is used up.")],
+    ["held for the longest reason", held(LONG)],
     ["at work", watching],
     ["at a step", at("Edit docs/quickstart.md")],
     ["at the longest step", at(LONG)],

@@ -8,6 +8,7 @@ import { ANA, DOCS, World } from "../support/world.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
 const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 const WORKING = "🔧 The agent is working. I'll reply here when it's done.";
 const pullRequest: NonNullable<Sent<typeof JobTurn>["pullRequest"]> = {
   url: PR,
@@ -85,6 +86,29 @@ describe("a job service that tells of its turns", () => {
       "[View pull request] [Show changes]",
     ]);
     expect(stateOf(world)).toBe(`✅ acme/docs#7 (${PR}), 3 files, +12 −4`);
+  });
+
+  it("says until when the service holds a turn back, and watches it as long as that takes", async () => {
+    await using world = await World.start({ jobService: { level: 1 } });
+    const { service } = world;
+    const jobId = await ask(world);
+    const until = Math.ceil(world.clock.now() / DAY_MS + 9) * DAY_MS;
+    const reason = "Today's budget\nof $20.00 is used up.";
+    service.tell(jobId, { status: "waiting", held: { reason, until: new Date(until).toISOString() } });
+    const day = new Date(until).toISOString().slice(0, 10);
+    const saved = `Your request is saved and starts after ${day} 00:00 UTC.`;
+    await world.until(() => stateOf(world) === `⏳ Today's budget of $20.00 is used up. ${saved}`);
+    const before = updates(world);
+    await world.passWithoutApp(until - world.clock.now() - 60 * MINUTE_MS);
+    await world.pass(59 * MINUTE_MS);
+    expect(updates(world)).toBe(before);
+
+    service.tell(jobId, { step: "Read docs/install.md", held: undefined });
+    await world.until(() => stateOf(world) === "🔧 Read docs/install.md");
+    // Only from now on its time runs.
+    await world.passWithoutApp(DAY_MS - 60 * MINUTE_MS);
+    const lines = await outcome(world, jobId, { status: "completed", prLink: PR, turn: { pullRequest } });
+    expect(lines[0]).toBe("✅ @Ana Your pull request is ready:");
   });
 
   it("shows the agent's plan, and how far it is", async () => {

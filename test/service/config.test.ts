@@ -578,7 +578,7 @@ it("gives each project the models that it names, else all", async () => {
         allow: gpt.allow,
       },
     ],
-    budget: { tokens: 200_000, usd: 2 },
+    budget: { tokens: 200_000, usd: 2, countsMoney: false },
     proxy: { http: "", https: "", none: "localhost,127.0.0.1,::1,[::1]" },
   });
 });
@@ -633,6 +633,12 @@ it("says what is wrong with models, budgets and hosts", async () => {
       "projects[0].budget.usd needs prices for the model claude. Add them under models[1].prices, or",
     ],
     [withModels({ budget: { tokens: 1000 } }), "projects[0].budget needs a model"],
+    [
+      withModels({ limits: { usdPerDay: 20 } }, gpt, model),
+      "projects[0].limits.usdPerDay needs prices for the model claude. Add them under models[1].prices, or",
+    ],
+    [withModels({ limits: { usdPerMonth: 0 } }, gpt), "projects[0].limits.usdPerMonth must be more than 0"],
+    [withModels({ limits: { usdPerMonth: 500 } }), "projects[0].limits.usdPerMonth needs a model"],
     [withModels({ network: { allow: ["*"] } }), "projects[0].network.allow[0] must be a host: packages"],
     [
       withModels({ network: { allow: ["https://registry.npmjs.org/x"] } }),

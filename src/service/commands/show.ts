@@ -1,5 +1,5 @@
 import { NOTHING_NEW, type ProjectCheck } from "../../shared/contract/checks.ts";
-import type { PlanStep, Usage } from "../../shared/contract/turn.ts";
+import type { Held, PlanStep, Usage } from "../../shared/contract/turn.ts";
 import type { LeftPullRequest } from "../../shared/contract/pull-request.ts";
 import { toTimestamp } from "../../shared/contract/reading.ts";
 import { cut } from "../../shared/text/text.ts";
@@ -93,6 +93,7 @@ function turnLines(turn: ShownTurn): string[] {
     `  ${times.join(", ")}`,
     ...block("prompt", turn.prompt),
     ...block("attached", turn.attachments.map(attachmentLine).join("\n")),
+    ...block("waits", turn.state === "waiting" && turn.held !== null ? heldText(turn.held) : null),
     ...block("step", turn.state === "running" ? turn.step : null),
     ...block("plan", turn.plan.map(planLine).join("\n")),
     ...(turn.usage === null ? [] : block("used", usageText(turn.usage))),
@@ -109,6 +110,10 @@ function turnLines(turn: ShownTurn): string[] {
     ...block("left out", turn.leftOut.join("\n")),
     ...block("progress", turn.progress.join("\n"), Infinity),
   ];
+}
+
+function heldText({ reason, until }: Held): string {
+  return `${reason} It starts after ${toTimestamp(until)}.`;
 }
 
 function checkText({ name, result, findings }: ProjectCheck): string {

@@ -57,6 +57,8 @@ const WANT_LIVE_URL =
   "an https URL with {path} in place of a page's path, for example https://docs.acme.com/{path}, or " +
   "{docs/path} if the site is made of the folder docs";
 
+const WANT_SOME = "more than 0, or left out";
+
 /** A turn reports hygiene, too. */
 const WANT_NINE = "a list of at most nine checks beside hygiene";
 
@@ -91,7 +93,7 @@ const Project = z.strictObject({
   models: listSetting(ModelName, "a list of names of models, as they stand under models").optional(),
   budget: sectionSetting({
     tokens: wholeNumber("how many tokens a turn may use", 1, 1_000_000_000).optional(),
-    usd: dollars("what a turn may cost").gt(0, "more than 0, or left out").optional(),
+    usd: dollars("what a turn may cost").gt(0, WANT_SOME).optional(),
   }),
   network: sectionSetting({
     allow: HostRules.default([]),
@@ -102,6 +104,8 @@ const Project = z.strictObject({
     messagesPerHour: wholeNumber("how many messages may be sent in an hour", 1, 100_000).default(100),
     jobsAtOnce: wholeNumber("how many jobs may run at once", 1, 100).default(2),
     queued: wholeNumber("how many turns may wait for their turn to run", 1, 10_000).default(100),
+    usdPerDay: dollars("what the project's turns may cost in a day").gt(0, WANT_SOME).optional(),
+    usdPerMonth: dollars("what the project's turns may cost in a month").gt(0, WANT_SOME).optional(),
   }),
   archiveAfterDays: wholeNumber("after how many days without activity a job is archived", 1, 3650).default(
     90,

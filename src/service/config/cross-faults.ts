@@ -22,7 +22,6 @@ export function crossFaults({ models, projects }: ServiceSettings): string[] {
       const checks = project.verify.map(({ name }) => name.toLowerCase());
       const used = models.filter(({ name }) => project.models?.includes(name) ?? true);
       const unknown = (project.models ?? []).filter((name) => !names.includes(name));
-      const unpriced = project.budget.usd === undefined ? [] : used.filter(({ prices }) => isEmpty(prices));
       const inAgentEnv = (all: string[], why: string) =>
         [...new Set(all)]
           .filter((name) => project.agentEnv.includes(name))
@@ -48,17 +47,34 @@ export function crossFaults({ models, projects }: ServiceSettings): string[] {
           models.map(({ keyEnv }) => keyEnv),
           "the agent gets a placeholder, and the service puts in the key.",
         ),
-        ...unpriced.map(
-          ({ name }) =>
-            `${place}.budget.usd needs prices for the model ${name}. Add them under ` +
-            `models[${names.indexOf(name)}].prices, or remove usd.`,
+        ...budgetFaults(project, used).map((fault) => `${place}.${fault}`),
+        ...moneySettings(project).flatMap((setting) =>
+          used
+            .filter(({ prices }) => isEmpty(prices))
+            .map(
+              ({ name }) =>
+                `${place}.${setting} needs prices for the model ${name}. Add them under ` +
+                `models[${names.indexOf(name)}].prices, or remove ${setting.split(".").at(-1)}.`,
+            ),
         ),
-        ...(used.length === 0 && !isEmpty(project.budget)
-          ? [`${place}.budget needs a model. Add one under models: only those can be counted.`]
-          : []),
       ];
     }),
   ];
+}
+
+/** The settings of a project that count money. */
+function moneySettings({ budget, limits }: Pick<ProjectSettings, "budget" | "limits">): string[] {
+  const { usdPerDay, usdPerMonth } = limits;
+  const all = { "budget.usd": budget.usd, "limits.usdPerDay": usdPerDay, "limits.usdPerMonth": usdPerMonth };
+  return Object.entries(all).flatMap(([setting, value]) => (value === undefined ? [] : [setting]));
+}
+
+/** Without a model of the service's, nothing of a turn can be counted. */
+function budgetFaults(project: ProjectSettings, used: readonly unknown[]): string[] {
+  if (used.length > 0) return [];
+  const ofLimits = moneySettings(project).filter((setting) => setting.startsWith("limits."));
+  const all = isEmpty(project.budget) ? ofLimits : ["budget", ...ofLimits];
+  return all.map((setting) => `${setting} needs a model. Add one under models: only those can be counted.`);
 }
 
 /** The service writes to no base branch, and git keeps branches like files in folders. */

@@ -97,15 +97,21 @@ export function projectSecrets(
   );
 }
 
-type NetworkSettings = Pick<ProjectSettings, "network" | "budget"> & { models: readonly ServiceModel[] };
+type NetworkSettings = Pick<ProjectSettings, "network" | "budget" | "limits"> & {
+  models: readonly ServiceModel[];
+};
 
 /** A project's network settings, with the models' keys and the proxy from the environment. */
-export function networkOf({ network, models, budget }: NetworkSettings, env: Env) {
+export function networkOf({ network, models, budget, limits }: NetworkSettings, env: Env) {
   return {
     allow: network.allow.map(parseHostRule).filter((rule) => rule !== null),
     maxBytes: network.maxBytes,
     models: models.map((model) => ({ ...model, key: envValue(env, model.keyEnv) ?? "" })),
-    budget: { tokens: budget.tokens ?? null, usd: budget.usd ?? null },
+    budget: {
+      tokens: budget.tokens ?? null,
+      usd: budget.usd ?? null,
+      countsMoney: limits.usdPerDay !== undefined || limits.usdPerMonth !== undefined,
+    },
     proxy: serviceProxy(env),
   };
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { cut } from "../../shared/text/text.ts";
-import { MAX_SHOWN_TURNS } from "../../shared/contract/turn.ts";
+import { Held, MAX_SHOWN_TURNS } from "../../shared/contract/turn.ts";
 import { transaction } from "../../shared/store/sqlite/sqlite-database.ts";
 import type { KeptAttachment } from "./attachment-files.ts";
 import {
@@ -18,6 +18,7 @@ import { ChangeFeed } from "./change-feed.ts";
 import { earlierTurns } from "./earlier-turns.ts";
 import { ARCHIVE, RetentionStore } from "./retention-store.ts";
 import { QuestionStore } from "./question-store.ts";
+import { SpendingStore } from "./spending-store.ts";
 import type { ListPlace } from "./list-place.ts";
 import { cutOrNull } from "./sent-job.ts";
 import { columnsOf, Tables } from "./tables.ts";
@@ -53,6 +54,7 @@ export class JobStore {
   readonly followed: FollowedStore;
   readonly changes: ChangeFeed;
   readonly retention: RetentionStore;
+  readonly spending: SpendingStore;
 
   constructor(db: DatabaseSync) {
     this.#tables = new Tables(db, () => this.changes.look());
@@ -60,6 +62,7 @@ export class JobStore {
     this.followed = new FollowedStore(this.#tables);
     this.changes = new ChangeFeed(this.#tables);
     this.retention = new RetentionStore(this.#tables);
+    this.spending = new SpendingStore(this.#tables);
   }
 
   /** See {@link earlierTurns}. */
@@ -176,10 +179,19 @@ export class JobStore {
       // A turn that is still running wasn't stopped: the service died during it. That counts if its
       // agent was started.
       const sql = `UPDATE turns SET attempts = attempts + 1 - (state = 'running' AND NOT agent_runs),
-        agent_runs = 0, state = 'running', started_at = coalesce(started_at, ?)
+        agent_runs = 0, held = 'null', state = 'running', started_at = coalesce(started_at, ?)
         WHERE job_id = ? AND number = ? AND state <> 'ended'`;
       return this.#tables.run(sql, nowMs, jobId, number) === 1;
     });
+  }
+
+  /** Notes why the turn waits although there is room for it, unless it has ended. */
+  hold({ jobId, number }: TurnKey, held: Held): void {
+    // A turn that is still running lost its service, as `start` says.
+    const sql = `UPDATE turns SET held = ?, attempts = attempts - (state = 'running' AND NOT agent_runs),
+      agent_runs = 0, state = 'waiting'
+      WHERE job_id = ? AND number = ? AND state <> 'ended'`;
+    this.#tables.run(sql, JSON.stringify(z.encode(Held, held)), jobId, number);
   }
 
   /** Makes the turn wait to run again at once, without counting this attempt. */

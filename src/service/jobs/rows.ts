@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JobQuestion, QuestionAnswer } from "../../shared/contract/question.ts";
-import { FailureCause, JobTurn, TurnKind, TurnOutcome } from "../../shared/contract/turn.ts";
+import { FailureCause, Held, JobTurn, TurnKind, TurnOutcome } from "../../shared/contract/turn.ts";
 import { lenient } from "../../shared/contract/lenient.ts";
 import { FollowedPullRequest, LeftPullRequest } from "../../shared/contract/pull-request.ts";
 import { json } from "../base/json.ts";
@@ -56,6 +56,8 @@ export const TurnRow = z.object({
   attempts: z.int(),
   /** When a waiting turn may run. 0 means at once. */
   dueAt: z.int(),
+  /** What it waits for beside room. It counts only while the turn waits. */
+  held: json(lenient(Held.nullable())),
   startedAt: z.int().nullable(),
   endedAt: z.int().nullable(),
   outcome: TurnOutcome.nullable(),

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { NewTask, Task, TaskEnd } from "../../shared/queue/task-queue.ts";
 import { MAX_RETRY_AFTER_MS } from "../../shared/machine/retry-after.ts";
+import { toTimestamp } from "../../shared/contract/reading.ts";
+import { heldByBudget } from "./project-budget.ts";
 import { concludeTurn, givenUp, MAX_ATTEMPTS, nextOfJob } from "./end-turn.ts";
 import { projectOfJob, type TurnRow } from "./rows.ts";
 import { againAfterStop, BROKE_DOWN, runAttempt } from "./run-attempt.ts";
@@ -57,6 +59,19 @@ export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSi
   const release = await places.take({ projectId: project.id, limit, signal });
   if (release === null) return signal.aborted ? nextOfJob(deps, jobId) : againAfterStop(deps);
   try {
+    // A turn whose work is pushed only has to say so.
+    const held = turn.branch === null ? heldByBudget(store.spending, project, clock.now()) : null;
+    if (held !== null) {
+      store.hold(turn, held);
+      const fields = {
+        project: project.id,
+        job_id: jobId,
+        turn: turn.number,
+        until: toTimestamp(held.until),
+      };
+      deps.logger.info(fields, "turn waits, because the project's budget is used up");
+      return { kind: "again", dueAt: held.until };
+    }
     return await runAttempt(deps, turn, projectOfJob(project, job), { stopped, ended: signal });
   } finally {
     release();

@@ -3,7 +3,7 @@ import { FollowedPullRequest } from "../../shared/contract/pull-request.ts";
 import { cut } from "../../shared/text/text.ts";
 import { type Sent, SHOWN_CHARS, toTimestamp } from "../../shared/contract/reading.ts";
 import type { JobQuestion } from "../../shared/contract/question.ts";
-import { type JobTurn, MAX_LEFT_OUT, MAX_NOTES } from "../../shared/contract/turn.ts";
+import { Held, type JobTurn, MAX_LEFT_OUT, MAX_NOTES } from "../../shared/contract/turn.ts";
 import type { JobRow, QuestionRow, TurnRow } from "./rows.ts";
 import type { ContractJob } from "../../shared/contract/job.ts";
 import { MAX_ROUNDS } from "./acts.ts";
@@ -35,6 +35,7 @@ export function toSentTurn(turn: TurnRow): Sent<typeof JobTurn> {
     status: turn.state,
     outcome: turn.outcome,
     reason: cutOrNull(turn.reason, SHOWN_CHARS.reason),
+    ...(turn.state === "waiting" && turn.held !== null && { held: z.encode(Held, turn.held) }),
     ...(turn.cause === null ? {} : { cause: turn.cause }),
     summary: cutOrNull(turn.summary, SHOWN_CHARS.summary),
     // The last step is shown only while the turn is working.

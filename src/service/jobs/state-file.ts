@@ -274,4 +274,23 @@ export const serviceSchema: readonly string[] = [
   -- 1 for a turn that nobody asked for.
   ALTER TABLE turns ADD COLUMN is_unasked INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- JSON, or null: why the turn waits although there is room, and until when.
+  ALTER TABLE turns ADD COLUMN held TEXT NOT NULL DEFAULT 'null';
+  ${numbered("turns_held", "UPDATE OF held ON turns", "NEW.job_id", "OLD.held IS NOT NEW.held")}
+  -- What turns of a project cost is summed up by when they ended.
+  CREATE INDEX turns_by_end ON turns (project_id, ended_at) WHERE ended_at IS NOT NULL;
+  -- What turns cost that are forgotten by now, by the day (UTC) on which they ended.
+  CREATE TABLE spent_before (
+    project_id TEXT NOT NULL,
+    day INTEGER NOT NULL, -- Counted from the epoch.
+    usd REAL NOT NULL,
+    PRIMARY KEY (project_id, day)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER turns_forgotten AFTER DELETE ON turns
+  WHEN OLD.ended_at IS NOT NULL AND OLD.usage ->> '$.costUsd' > 0 BEGIN
+    INSERT INTO spent_before VALUES (OLD.project_id, OLD.ended_at / 86400000, OLD.usage ->> '$.costUsd')
+      ON CONFLICT DO UPDATE SET usd = usd + excluded.usd;
+  END;
+  `,
 ];

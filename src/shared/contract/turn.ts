@@ -81,6 +81,15 @@ export const ReadContext = z
   })
   .meta({ id: "Context", description: "A repository that the agent could read." });
 
+/** Why a turn waits although there is room for it, and until when (untrusted text, bounded). */
+export const Held = z
+  .object({
+    reason: Line.describe("Why it waits, a sentence for people."),
+    until: Time.describe("When it starts at the earliest."),
+  })
+  .meta({ id: "Held", description: "What a turn waits for beside room." });
+export type Held = z.infer<typeof Held>;
+
 /** One turn of a job (untrusted text, bounded). */
 export const JobTurn = z
   .object({
@@ -102,6 +111,9 @@ export const JobTurn = z
       .max(SHOWN_CHARS.reason)
       .nullable()
       .describe("Why it ended like this, or why its last attempt broke off."),
+    held: Held.optional().describe(
+      "Set while it waits until a certain time, for example because the project's budget is used up.",
+    ),
     cause: FailureCause.optional().describe(
       "Why it failed, if the requester can do something about it. Later versions may add values.",
     ),

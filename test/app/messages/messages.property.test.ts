@@ -183,7 +183,7 @@ const stages: fc.Arbitrary<TurnStage> = fc.oneof(
   fc
     .record({ since: fc.constant(1), troubleSince: fc.constantFrom(null, 5), step: anyText })
     .map(({ step, ...stage }) => {
-      const progress = progressOf(makeReported({ status: "running", step }));
+      const progress = progressOf(makeReported({ status: "running", step }), 1);
       return { name: "watching" as const, ...stage, ...(progress === undefined ? {} : { progress }) };
     }),
   fc.record({

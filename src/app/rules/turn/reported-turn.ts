@@ -18,6 +18,8 @@ const MAX_CHECKS = 20;
 const MAX_NOTES = 5;
 const MAX_PAGES = 5;
 const PAGE_WORDS_MAX = 100;
+/** A service that names a later time than the end of the month is mistaken. */
+const HELD_MAX_MS = 32 * 24 * 60 * 60_000;
 /** A plan of one step says no more than the step itself. */
 const PLAN_MIN_STEPS = 2;
 const PLAN_MAX_STEPS = 8;
@@ -96,6 +98,8 @@ const PlannedStep = storedObject({ ...PlanStep.shape, status: PlanStep.shape.sta
 export const TurnProgress = storedObject({
   /** True while it waits in line at the job service and the agent hasn't begun. */
   isWaiting: z.boolean(),
+  /** What it waits for beside its place in line (untrusted, bounded), and until when. */
+  held: storedObject({ reason: z.string(), until: z.number() }).optional(),
   /** The agent's latest step: untrusted, one bounded line. */
   step: z.string().nullable(),
   /** The steps of the agent's plan (untrusted, bounded). Absent if it gave none. */
@@ -155,9 +159,18 @@ export function keptTurn(reported: KnownTurn | null): KeptTurn | undefined {
  * The progress to show of a running turn. Undefined if none is reported. With `isAsking` the step
  * is left out, because it is only the question, which is shown itself.
  */
-export function progressOf(reported: KnownTurn | null, isAsking = false): TurnProgress | undefined {
+export function progressOf(
+  reported: KnownTurn | null,
+  now: number,
+  isAsking = false,
+): TurnProgress | undefined {
   if (reported === null || reported.status === "ended") return undefined;
-  if (reported.status === "waiting") return { isWaiting: true, step: null };
+  if (reported.status === "waiting") {
+    const { reason = "", until = 0 } = reported.held ?? {};
+    const line = plainLine(reason, LINE_MAX);
+    const isHeld = line !== "" && until > now && until <= now + HELD_MAX_MS;
+    return { isWaiting: true, step: null, ...(isHeld && { held: { reason: line, until } }) };
+  }
   const plan = shownPlan(reported.plan);
   return {
     isWaiting: false,

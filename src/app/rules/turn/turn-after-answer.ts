@@ -11,6 +11,7 @@ import {
   turnNumber,
   UNSEEN_MS,
   type Watching,
+  watchingFrom,
   withQuestions,
 } from "./turn.ts";
 import { isBefore, isFollowedBy, type KeptTurn, keptTurn, ownTurn, progressOf } from "./reported-turn.ts";
@@ -49,12 +50,16 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceSuccess, now: numb
   // Nobody answers a turn that is being stopped.
   const asked = isEarlierTurn || turn.stop !== undefined ? null : reportedQuestions(answer, number);
   const withAsked = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
-  const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
-  const pause = pauseAfter(stage.pause, progress?.isWaiting !== true && !isAsking(withAsked), now);
+  const isAskedNow = asked?.some(({ answeredAt }) => answeredAt === null) === true;
+  const progress = progressOf(reported, now, isAskedNow);
+  // The time in which the service held the turn back doesn't count.
+  const isLetGo = stage.progress?.held !== undefined && progress?.held === undefined;
+  const begun = isLetGo ? watchingFrom(now) : stage;
+  const pause = pauseAfter(begun.pause, progress?.isWaiting !== true && !isAsking(withAsked), now);
   const unseen = job.status === "active" ? undefined : stage.unseen;
   const isOthersEnd = isPassed && !isEarlierTurn && job.status !== "active";
   const jobEnd = isOthersEnd ? (stage.jobEnd ?? { job, seenAt: now }) : undefined;
-  const next: Watching = { ...stage, troubleSince: null, progress, unseen, pause, jobEnd };
+  const next: Watching = { ...begun, troubleSince: null, progress, unseen, pause, jobEnd };
   const isSame = JSON.stringify(next) === JSON.stringify(stage) && withAsked === turn;
   return isSame && turn.job !== null ? turn : { ...withAsked, job: turn.job ?? job, stage: next };
 }

@@ -214,7 +214,9 @@ export function endTurn(
  */
 export function keepTurnMs(turn: Turn, now: number, policy: PollingPolicy, retentionMs: number): number {
   const { stage, pullRequest } = turn;
-  if (stage.name !== "ended") return policy.deadlineMs + retentionMs;
+  if (stage.name !== "ended") {
+    return Math.max(policy.deadlineMs, deadlineOf(turn, policy) - now) + retentionMs;
+  }
   const changedAt = pullRequest?.changedAt ?? 0;
   const until = pullRequest === undefined ? 0 : (followedUntil(pullRequest) ?? 0);
   return Math.max(1, Math.max(stage.at, changedAt, until) + retentionMs - now);
@@ -246,8 +248,10 @@ export function turnPrLink({ stage }: Turn): string | null {
 
 /** The deadline for starting or watching this turn, epoch milliseconds. */
 export function deadlineOf(turn: Turn, policy: PollingPolicy): number {
-  const since = turn.stage.name === "watching" ? turn.stage.since : turn.request.receivedAt;
-  return since + policy.deadlineMs;
+  const { stage, request } = turn;
+  if (stage.name !== "watching") return request.receivedAt + policy.deadlineMs;
+  // While the service holds the turn back, no time is lost.
+  return Math.max(stage.since, stage.progress?.held?.until ?? 0) + policy.deadlineMs;
 }
 
 /** True if the turn has ended but its job can be watched again. */

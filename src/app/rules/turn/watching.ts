@@ -117,7 +117,7 @@ export function nextPollAt(
   // The clock may have been set back since.
   const ageMs = Math.max(0, now - since);
   const delayMs = nextPollDelayMs({ ageMs, faults: state.faults, retryAfterMs, policy, random });
-  const deadline = since + policy.deadlineMs;
+  const deadline = deadlineOf(turn, policy);
   const soon = now < deadline ? Math.min(now + delayMs, deadline) : now + delayMs;
   if (feed === undefined || state.faults > 0 || now >= deadline || mayShowEarlierTurn(turn)) return soon;
   const late = now + POLL_BY_FEED_MS * (0.9 + 0.2 * random);

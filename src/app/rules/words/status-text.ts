@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { ReactionChange } from "../ports/notifier.ts";
-import { upToMinute, utcTimeOfDay } from "../../../shared/text/text.ts";
+import { upToMinute, utcTime, utcTimeOfDay } from "../../../shared/text/text.ts";
 import { endingOf, cameToNothing, isLeftEmpty, type Outcome, updateOf } from "../turn/outcome.ts";
 import { isPosted, outcomeSlot, STATUS_SLOT } from "../turn/delivery.ts";
 import { diffText } from "./change-text.ts";
@@ -107,6 +107,12 @@ function openState(turn: Turn, stage: Exclude<TurnStage, { name: "ended" }>): { 
   }
   if (isInTrouble) return { key: `watching-${watch}-trouble`, line: `⚠️ ${trouble}` };
   if (isAsking(turn)) return { key: `watching-${watch}-asking`, line: "💬 Waiting for an answer" };
+  const held = stage.progress?.held;
+  if (held !== undefined) {
+    const until = utcTime(upToMinute(held.until));
+    const saved = `Your request is saved and starts after ${until}.`;
+    return { key: `held until ${until}`, line: `⏳ ${held.reason} ${saved}` };
+  }
   // Nobody works on it yet. For a waiting follow-up, it is news that it was sent.
   if (stage.progress?.isWaiting === true && !isFollowUp(turn)) return starting;
   const step = stage.progress?.step;

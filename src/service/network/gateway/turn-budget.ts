@@ -1,8 +1,11 @@
 import picomatch from "picomatch";
 import { type CallUsage, combined, NO_USAGE } from "./answer-usage.ts";
 
-/** The most that a turn may use. Null means no limit. */
-export type Budget = { tokens: number | null; usd: number | null };
+/**
+ * The most that a turn may use. Null means no limit. With `countsMoney`, its cost counts elsewhere,
+ * too, so it has to be known.
+ */
+export type Budget = { tokens: number | null; usd: number | null; countsMoney?: boolean };
 
 /** What earlier attempts of a turn used of its budget. */
 export type UsedBefore = { tokens: number; usd: number };
@@ -53,9 +56,9 @@ export class TurnBudget {
     return this.#reason;
   }
 
-  /** True if the budget is in money, so that each call needs a price. */
+  /** True if money is counted, so that each call needs a price. */
   get isInMoney(): boolean {
-    return this.#budget.usd !== null;
+    return this.#budget.usd !== null || this.#budget.countsMoney === true;
   }
 
   /**
