@@ -49,7 +49,7 @@ const TaskFile = z.strictObject({
   checks: z.array(Check),
   /**
    * What a solution may do beyond the reference: `may` matches paths, blocks and sentences that may
-   * change, come or go, and `adds` blocks may be added.
+   * change, come or go, and `adds` blocks may be added where the reference changes something.
    */
   zone: z
     .strictObject({ may: z.array(Pattern).default([]), adds: z.int().min(0).default(0) })

@@ -46,6 +46,7 @@ function faultsOf(segment: Segment, { path, units, isFree }: Around): string[] {
       .filter((each) => !isFree(each)),
     ...after.flatMap(({ text }) => disagreement(text, stated.reference, locale)),
     ...(isPage(path) ? lostStatements(stated, after, isFree) : []),
+    ...(isPage(path) ? lostLines(segment, isFree) : []),
   ];
 }
 
@@ -132,7 +133,42 @@ function lostStatements(
 ): string[] {
   const right = new Set(reference.map(({ text }) => text));
   return before
-    .filter(({ text, kind }) => right.has(text) && (kind === "prose" || kind === "row" || kind === "sample"))
+    .filter(({ text, kind }) => right.has(text) && (kind === "prose" || kind === "row"))
     .filter(({ text }) => !isFree(text) && nearest(text, after, REWORDED) === null)
     .map(({ text }) => `"${text}" is gone`);
+}
+
+/** Lines of samples that the reference keeps. What is joined to one in its line doesn't matter. */
+function lostLines({ before, reference, after }: Segment, isFree: (text: string) => boolean): string[] {
+  const [old, right] = [linesOf(before), linesOf(reference)];
+  const now = linesOf(after).join("\n");
+  return [...old]
+    .filter((line) => {
+      const wanted = Math.min(countOf(line, old), countOf(line, right));
+      return wanted > 0 && /\p{L}{2}/u.test(line) && !isFree(line) && timesIn(now, line) < wanted;
+    })
+    .map((line) => `"${line}" is gone`);
+}
+
+/** Without the mark that joins a line to the next one. */
+function linesOf(blocks: Segment["after"]): string[] {
+  return blocks
+    .filter(({ kind }) => kind === "sample")
+    .flatMap(({ visible }) =>
+      visible.split("\n").map((line) =>
+        line
+          .replace(/[\s,;]*[\\^`]?\s*$/, "")
+          .trim()
+          .replace(/\s+/g, " "),
+      ),
+    );
+}
+
+function countOf(line: string, lines: readonly string[]): number {
+  return lines.filter((each) => each === line).length;
+}
+
+function timesIn(text: string, line: string): number {
+  const whole = new RegExp(`(?<![\\w.-])${RegExp.escape(line)}(?![\\w-]|\\.\\w)`, "g");
+  return [...text.matchAll(whole)].length;
 }

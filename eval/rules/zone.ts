@@ -10,7 +10,7 @@ import { listed, type Problem, type Solved } from "./solved.ts";
 export type ZoneRules = {
   /** True of a path, a block or a sentence that may change, come or go. */
   isFree: (text: string) => boolean;
-  /** The number of blocks that may be added beyond the reference's. */
+  /** The number of blocks that may be added beyond the reference's, where it changes something. */
   adds: number;
 };
 
@@ -34,12 +34,15 @@ export function zoneProblem(solved: Solved, { isFree, adds }: ZoneRules): Proble
     blocks.filter(({ form }) => !isFree(form)).map(({ form }) => `${path}: ${form}`),
   );
   const added = files.flatMap((file) => addedBlocks(file, isFree));
+  const stayed = added.filter(({ isMeant }) => !isMeant).map(({ block }) => block);
+  const more = added.filter(({ isMeant }) => isMeant).map(({ block }) => block);
   const known = knownIn(solved);
   const foreign = files.flatMap((file) => foreignTokens(file, known, isFree));
   return (
     listed("Files that the task isn't about:", stray) ??
     listed("What had to stay is changed, gone or moved:", lost) ??
-    (added.length > adds ? listed(`Added, where the task allows ${adds}:`, added) : null) ??
+    listed("Added, where nothing has to change:", stayed) ??
+    (more.length > adds ? listed(`Added, where the task allows ${adds}:`, more) : null) ??
     listed("It stands in no source:", foreign)
   );
 }
@@ -53,7 +56,10 @@ function isData(path: string, { before, after }: Solved): boolean {
 const NEW_SHARE = 1.5;
 const NEW_SPARE = 2;
 
-function addedBlocks({ path, segments }: LaidFile, isFree: (text: string) => boolean): string[] {
+/** A block that a solution adds, and whether the reference changes something in its place. */
+type Added = { block: string; isMeant: boolean };
+
+function addedBlocks({ path, segments }: LaidFile, isFree: (text: string) => boolean): Added[] {
   if (!isPage(path)) return [];
   return segments.flatMap(({ before, reference, after }) => {
     const isNew = before.length === 0 && reference.length > 0;
@@ -61,7 +67,8 @@ function addedBlocks({ path, segments }: LaidFile, isFree: (text: string) => boo
       ? Math.ceil(NEW_SHARE * reference.length) + NEW_SPARE
       : Math.max(before.length, reference.length);
     const counted = after.filter(({ form }) => !isFree(form));
-    return counted.slice(room).map(({ form }) => `${path}: ${form}`);
+    const isMeant = before.length + reference.length > 0;
+    return counted.slice(room).map(({ form }) => ({ block: `${path}: ${form}`, isMeant }));
   });
 }
 

@@ -68,9 +68,15 @@ describe("what the reference leaves alone", () => {
 
   it("has no room for a new paragraph, unless the task says so", () => {
     const after = RIGHT.replace("Keys don't", "Certainly! Here is the page.\n\nKeys don't");
-    expect(zoneOf(after)).toContain("Added, where the task allows 0: docs/limits.md: Certainly!");
-    expect(zoneOf(after, {}, nothing, 1)).toBeNull();
+    expect(zoneOf(after)).toContain("Added, where nothing has to change: docs/limits.md: Certainly!");
+    expect(zoneOf(after, {}, nothing, 1)).toContain("Certainly!");
     expect(zoneOf(after, {}, (text) => text.startsWith("Certainly"))).toBeNull();
+  });
+
+  it("has no room for more where the reference changes something, unless the task says so", () => {
+    const after = RIGHT.replace("\n\n| what", "\n\nAll keys count apart.\n\n| what");
+    expect(zoneOf(after)).toContain("Added, where the task allows 0: docs/limits.md: All keys");
+    expect(zoneOf(after, {}, nothing, 1)).toBeNull();
   });
 
   it("has no room for another file", () => {
@@ -127,6 +133,35 @@ describe("where the reference changes something", () => {
     const files = (text: string) => ({ "a.md": text });
     const each = solvedOf({ before: files(before), reference: files(reference), after: files(after) });
     expect(agreementProblem(each, nothing)).toContain(after.trim());
+  });
+
+  describe("in a sample", () => {
+    const LINES = ["app:", "  image: quay:6.2.1", "worker:", "  image: quay:6.2.1", "db:", "  image: pg:13"];
+    const fenced = (lines: readonly string[]) => `\`\`\`yaml\n${lines.join("\n")}\n\`\`\`\n`;
+    const right = fenced(LINES).replace("pg:13", "pg:15");
+    const sampleOf = (after: string) =>
+      agreementProblem(
+        solvedOf({
+          before: { "a.md": fenced(LINES) },
+          reference: { "a.md": right },
+          after: { "a.md": after },
+        }),
+        nothing,
+      );
+
+    it.each([
+      ["indented otherwise", right.replaceAll("  image", "    image")],
+      ["joined to another one", right.replace("db:\n  image: pg:15", "db: { image: pg:15 }")],
+    ])("a line may be %s", (_how, after) => {
+      expect(sampleOf(after)).toBeNull();
+    });
+
+    it.each([
+      ["gone", right.replace("worker:\n  image: quay:6.2.1", "worker:")],
+      ["changed", right.replace("quay:6.2.1\ndb", "quay:6.2.15\ndb")],
+    ])("a line may not be %s where the same one stands elsewhere", (_how, after) => {
+      expect(sampleOf(after)).toContain("image: quay:6.2.1");
+    });
   });
 
   it("a page that moves keeps its blocks", () => {
