@@ -5,6 +5,7 @@ import { brokenLinks } from "./links.ts";
 import { layoutsOf, withoutComments } from "./page/blocks.ts";
 import { answerProblem, type Fact, factProblem, textsOf, valueOf } from "./rules/facts.ts";
 import { neverProblem } from "./rules/never.ts";
+import { saidOfProblem } from "./rules/said-of.ts";
 import { listed, type Problem, type Solved } from "./rules/solved.ts";
 import { asksProblem, sourceProblem } from "./rules/words.ts";
 
@@ -67,6 +68,20 @@ export const Check = z.discriminatedUnion("kind", [
    * `except` is about something else.
    */
   z.strictObject({ name: Name, kind: z.literal("fact"), in: Globs, ...fact }),
+  /**
+   * Under a heading of each of these pages, `matches` or the value is said of the thing `of`, and
+   * never of the thing `not`, with which it is easily mixed up.
+   */
+  z.strictObject({
+    name: Name,
+    kind: z.literal("said-of"),
+    in: Globs,
+    under: Pattern,
+    matches: Pattern.optional(),
+    value: Value.optional(),
+    of: Pattern,
+    not: Pattern,
+  }),
   /** Nothing that changed has a match: no file, name of a file, comment, word or claim. */
   z.strictObject({ name: Name, kind: z.literal("never"), ...match }),
   /**
@@ -139,6 +154,17 @@ export async function problemOf(check: Check, solved: Solved): Promise<Problem> 
     case "fact": {
       const pages = textsOf(solved.after, matcher(check.in));
       return factProblem(pages, factOf(check));
+    }
+    case "said-of": {
+      const pages = textsOf(solved.after, matcher(check.in));
+      const pattern = (text: string) => new RegExp(text, "iu");
+      return saidOfProblem(pages, {
+        under: pattern(check.under),
+        matches: check.matches === undefined ? null : pattern(check.matches),
+        value: check.value ?? null,
+        of: pattern(check.of),
+        not: pattern(check.not),
+      });
     }
     case "never":
       return neverProblem(solved, patternOf(check));
