@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { changedPaths, patchOf, readFiles } from "./files.ts";
 import { judge, type Verdict } from "./judge.ts";
+import { doubtOf } from "./mine/prove.ts";
 import { readTask, referenceOf, type Task, taskNames, wrongOnesOf } from "./task.ts";
 
 /** With fewer wrong solutions, little is known about a task's checks. */
@@ -27,8 +28,15 @@ export async function checkTasks(
   return { lines, isGood };
 }
 
-/** Resolves to the task's faults, in a line each, and to details: what its checks said. */
+/**
+ * Resolves to the task's faults, in a line each, and to details: what its checks said. A mined task
+ * has no wrong solutions of its own, and is proven again as when it was mined.
+ */
 export async function checkTask(task: Task): Promise<{ faults: string[]; details: string[] }> {
+  if (task.mined !== undefined) {
+    const doubt = await doubtOf(task);
+    return { faults: doubt === null ? [] : [`It is ${doubt.reason}. ${doubt.says}`], details: [] };
+  }
   const faults: string[] = [];
   const details: string[] = [];
   const noted = (solution: string, verdicts: readonly Verdict[]) => {

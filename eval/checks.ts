@@ -3,6 +3,7 @@ import { z } from "zod";
 import { changedPaths, type Files, patchOf, textOf } from "./files.ts";
 import { brokenLinks } from "./links.ts";
 import { layoutsOf, withoutComments } from "./page/blocks.ts";
+import { sectionsUnder } from "./page/sections.ts";
 import { answerProblem, type Fact, factProblem, textsOf, valueOf } from "./rules/facts.ts";
 import { neverProblem } from "./rules/never.ts";
 import { saidOfProblem } from "./rules/said-of.ts";
@@ -23,6 +24,8 @@ const fact = {
   ignoreCase: z.boolean().default(true),
 };
 const match = { matches: Pattern, ignoreCase: z.boolean().default(false) };
+/** Only what stands below a heading of these words counts. */
+const under = z.string().min(1).optional();
 
 /** A condition that must hold after a task. Only the files and the agent's words decide it. */
 export const Check = z.discriminatedUnion("kind", [
@@ -33,11 +36,12 @@ export const Check = z.discriminatedUnion("kind", [
     name: Name,
     kind: z.literal("stands"),
     in: Globs,
+    under,
     ...match,
     anywhere: z.boolean().default(false),
   }),
   /** None of these files contains a match. */
-  z.strictObject({ name: Name, kind: z.literal("gone"), in: Globs, ...match }),
+  z.strictObject({ name: Name, kind: z.literal("gone"), in: Globs, under, ...match }),
   /**
    * These files are the same byte for byte, and none was added or removed. `but` names exceptions.
    */
@@ -118,7 +122,7 @@ export async function problemOf(check: Check, solved: Solved): Promise<Problem> 
       const pattern = patternOf(check);
       return listed(
         "It still stands in",
-        texts(solved.after, check.in).flatMap(([path, text]) =>
+        sections(solved.after, check).flatMap(([path, text]) =>
           // Lines that are joined don't repeat each other.
           layoutsOf(text)
             .slice(0, -1)
@@ -199,8 +203,8 @@ function factOf(check: Extract<Check, { kind: "fact" | "answer" }>): Fact {
 
 function stands(check: Extract<Check, { kind: "stands" }>, result: Files): Problem {
   const pattern = patternOf(check);
-  const found = texts(result, check.in).map(([path, text]) => [path, withoutComments(text)] as const);
-  if (found.length === 0) return `There is no ${check.in.join(", ")}.`;
+  const found = sections(result, check).map(([path, text]) => [path, withoutComments(text)] as const);
+  if (found.length === 0) return `There is no ${check.under ?? check.in.join(", ")}.`;
   const without = found
     .filter(([, text]) => !layoutsOf(text).some((layout) => pattern.test(layout)))
     .map(([path]) => path);
@@ -219,6 +223,17 @@ function size(check: Extract<Check, { kind: "size" }>, { before, after }: Solved
 
 function matterOf(text: string): string {
   return FRONT_MATTER.exec(text)?.[0] ?? "";
+}
+
+/** The text files that a check is about, or what stands below its heading in them. */
+function sections(
+  files: Files,
+  check: Extract<Check, { kind: "stands" | "gone" }>,
+): [path: string, text: string][] {
+  return texts(files, check.in).flatMap(([path, text]): [string, string][] => {
+    const section = check.under === undefined ? text : sectionsUnder(text, check.under);
+    return section === null ? [] : [[path, section]];
+  });
 }
 
 /** The text files that match a list of patterns. */

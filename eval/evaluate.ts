@@ -25,6 +25,8 @@ export type Evaluation = {
   project: ProjectSettings;
   /** The repository for tasks that bring none of their own. */
   repository: string | null;
+  /** The day from which on mined tasks are fresh. */
+  freshSince?: string | undefined;
   /** The folder for the report, and for what has been done so far. */
   out: string;
   /** The folder for the services' state while it runs. It must not be below a git work tree. */
@@ -61,6 +63,7 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
     endedAt,
     tests: Object.fromEntries(tasks.map(({ name, tests }) => [name, tests])),
     about: aboutOf(tasks),
+    freshSince: evaluation.freshSince,
     runs: wanted.map(
       ({ task, run }) =>
         done.get(`${task.name}-${run}`) ?? without(task, run, "It hasn't run yet.", "not-run"),

@@ -9,9 +9,10 @@ import { comparisonText } from "./compare-text.ts";
 import { defaultStateRoot, evaluate } from "./evaluate.ts";
 import { filesOf, readReport } from "./given.ts";
 import { type ProjectOptions, readProjectSettings } from "./project-options.ts";
+import { mineHistory, type MineOptions } from "./mine/command.ts";
 import { HALVES, judgeKnown, reachText } from "./reach/reach.ts";
 import { scoreOf } from "./score.ts";
-import { EvalOptionError, type EvalOptions, readSettings, shareFrom } from "./settings.ts";
+import { checkDay, EvalOptionError, type EvalOptions, readSettings, shareFrom } from "./settings.ts";
 import { judgeFolder, rejudge } from "./judge-commands.ts";
 import { readTask, taskNames } from "./task.ts";
 
@@ -19,7 +20,14 @@ const TASKS = fileURLToPath(new URL("tasks", import.meta.url));
 const MODELS = fileURLToPath(new URL("models.yml", import.meta.url));
 
 type RunOptions = EvalOptions &
-  ProjectOptions & { tasks: string; repository?: string; out?: string; failBelow?: string; json?: boolean };
+  ProjectOptions & {
+    tasks: string;
+    repository?: string;
+    out?: string;
+    failBelow?: string;
+    freshSince?: string;
+    json?: boolean;
+  };
 
 const program = new Command("npm run eval --")
   .description(
@@ -49,6 +57,7 @@ const runCommand = program
   .option("--verify <names or file>", "checks of the agent's work, or a YAML file of them, as verify")
   .option("--ask", "the agent may ask, as with agent.permissions: ask")
   .option("--fail-below <share>", "end with exit code 1 if a smaller share of runs passes, such as 0.8")
+  .option("--fresh-since <day>", "tell mined tasks since this day apart, such as the end of a model's data")
   .option("--json", "print the score as JSON, and what happens to standard error")
   .option("--out <folder>", "where the report goes (eval-results/<agent>)")
   .action(run);
@@ -116,6 +125,18 @@ program
   .action(rejudge);
 
 program
+  .command("mine")
+  .description("make tasks of the commits that fixed a repository's documentation")
+  .requiredOption("--repository <url or path>", "the repository with the documentation")
+  .requiredOption("--since <day>", "the first day, such as 2021-01-01, or the day a model's knowledge ends")
+  .option("--issues <file or owner/name>", "issues as GitHub lists them: a JSON file, or from GitHub's API")
+  .option("--docs <patterns>", "the files that are documentation, with commas between")
+  .option("--limit <number>", "how many tasks are enough", "100")
+  .option("--out <folder>", "where the tasks go", "eval-mined")
+  .option("--json", "print the numbers as JSON")
+  .action((options: MineOptions) => mineHistory(options, process.env));
+
+program
   .command("patch")
   .description("write a solution's patch: what differs between the task's repository and an edited copy")
   .argument("<task>")
@@ -126,13 +147,15 @@ program
     process.stdout.write(`${await writePatch(tasks, task, solution, folder)}\n`);
   });
 
-async function run({ tasks: given, repository, out, failBelow, ...options }: RunOptions): Promise<void> {
+async function run(given: RunOptions): Promise<void> {
+  const { tasks: wanted, repository, out, failBelow, freshSince, ...options } = given;
+  if (freshSince !== undefined) checkDay("--fresh-since", freshSince);
   const least = failBelow === undefined ? null : shareFrom("--fail-below", failBelow);
   const say = (text: string) => (options.json === true ? process.stderr : process.stdout).write(text);
-  const isFolder = existsSync(given);
-  const folder = resolve(isFolder ? given : TASKS);
+  const isFolder = existsSync(wanted);
+  const folder = resolve(isFolder ? wanted : TASKS);
   const all = await taskNames(folder);
-  const names = isFolder ? all : given.split(",").map((name) => name.trim());
+  const names = isFolder ? all : wanted.split(",").map((name) => name.trim());
   const unknown = names.filter((name) => !all.includes(name));
   if (unknown.length > 0) throw new EvalOptionError(`There is no task ${unknown.join(", ")} in ${folder}.`);
   if (names.length === 0) throw new EvalOptionError(`There are no tasks in ${folder}.`);
@@ -154,6 +177,7 @@ async function run({ tasks: given, repository, out, failBelow, ...options }: Run
     settings,
     project,
     repository: repository ?? null,
+    freshSince,
     out: to,
     stateRoot: defaultStateRoot(process.env),
     onLine: (line) => say(`${line}\n`),

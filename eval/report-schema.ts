@@ -43,6 +43,8 @@ export const About = z.object({
     /** A secret or an internal name got out. */
     leaked: z.array(z.string()).default([]),
   }),
+  /** The day and the request of a task that was mined. */
+  mined: z.object({ date: z.string(), request: z.enum(["issue", "told"]) }).optional(),
 });
 export type About = z.infer<typeof About>;
 
@@ -82,6 +84,8 @@ export const Report = z.object({
   /** For each task, a sentence that says what it tests. */
   tests: z.record(z.string(), z.string()),
   about: z.record(z.string(), About).default({}),
+  /** Mined tasks are fresh from this day on. */
+  freshSince: z.string().optional(),
   runs: z.array(TaskRun),
 });
 export type Report = z.infer<typeof Report>;

@@ -8,7 +8,7 @@ const DID: Record<keyof Score["never"], string> = {
 
 /** The parts of a report for people that say what to decide by, in Markdown. */
 export function scoreText(score: Score): string[] {
-  const { scores, kinds, allOf, never, perPassed, shows } = score;
+  const { scores, kinds, mined, allOf, never, perPassed, shows } = score;
   return [
     "## Scores",
     "",
@@ -16,6 +16,7 @@ export function scoreText(score: Score): string[] {
     "|---|---|---|",
     ...Object.entries(scores).map(([name, share]) => rowOf(`**${name}**`, share)),
     ...Object.entries(kinds).map(([name, share]) => rowOf(name, share)),
+    ...Object.entries(mined).map(([name, share]) => rowOf(`mined, ${name}`, share)),
     "",
     `${Object.entries(allOf)
       .map(([k, share]) => `${k === "1" ? "One run passes" : `All of ${k} runs pass`}: ${percent(share)}.`)

@@ -21,6 +21,8 @@ export type Score = Share & {
   /** Alike for the traps, the traffic, and each kind of task. */
   scores: Partial<Record<About["score"], Share>>;
   kinds: Record<string, Share>;
+  /** Mined tasks by their requests, and by whether a model may have learned them. */
+  mined: Partial<Record<"issue" | "told" | "public" | "fresh", Share>>;
   /** The mean chance that so many runs of a task all pass. */
   allOf: Record<string, number>;
   never: Partial<Record<(typeof NEVER)[number], Never>>;
@@ -33,17 +35,20 @@ export type Score = Share & {
 };
 
 /** The score of a report. */
-export function scoreOf(report: Pick<Report, "runs" | "tests" | "about">): Score {
+export function scoreOf(
+  report: Pick<Report, "runs" | "tests" | "about"> & { freshSince?: string | undefined },
+): Score {
   const names = Object.keys(report.tests);
   const runsOf = new Map(names.map((name) => [name, report.runs.filter(({ task }) => task === name)]));
   const aboutOf = (name: string) => report.about[name] ?? UNKNOWN;
   const share = (wanted: readonly string[]) => shareOfTasks(wanted.map((name) => runsOf.get(name) ?? []));
-  const grouped = (keyOf: (about: About) => string) =>
+  const grouped = (keyOf: (about: About) => string | null) =>
     Object.fromEntries(
       [...Map.groupBy(names, (name) => keyOf(aboutOf(name)))]
-        .toSorted(([one], [other]) => one.localeCompare(other))
-        .map(([key, own]) => [key, share(own)]),
+        .flatMap(([key, own]) => (key === null ? [] : [[key, share(own)] as const]))
+        .toSorted(([one], [other]) => one.localeCompare(other)),
     );
+  const { freshSince } = report;
   const passes = names.map((name) => (runsOf.get(name) ?? []).map(isPassed));
   const most = Math.min(...passes.map(({ length }) => length));
   const known = [...new Set([most, ...ALL_OF])].filter((count) => count > 0);
@@ -51,6 +56,16 @@ export function scoreOf(report: Pick<Report, "runs" | "tests" | "about">): Score
     ...share(names),
     scores: grouped(({ score }) => score),
     kinds: grouped(({ kind }) => kind),
+    mined: {
+      ...grouped(({ mined }) => mined?.request ?? null),
+      ...grouped(({ mined }) =>
+        mined === undefined || freshSince === undefined
+          ? null
+          : mined.date >= freshSince
+            ? "fresh"
+            : "public",
+      ),
+    },
     allOf: Object.fromEntries(
       known
         .filter((k) => k <= most)

@@ -95,6 +95,12 @@ export function readSettings(
   };
 }
 
+/** Throws an {@link EvalOptionError} if a text isn't a day such as 2021-01-01. */
+export function checkDay(option: string, text: string): void {
+  if (!z.iso.date().safeParse(text).success)
+    throw new EvalOptionError(`${option} takes a day such as 2021-01-01, not ${text}.`);
+}
+
 /** Reads a share from 0 to 1. Throws an {@link EvalOptionError}. */
 export function shareFrom(option: string, text: string): number {
   const share = Number(text);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
 import { DocsAgentError } from "../src/shared/errors.ts";
+import { filesAt } from "./at-commit.ts";
 import { Check, Pattern } from "./checks.ts";
 import { type Files, patched, readFiles } from "./files.ts";
 import type { About } from "./report-schema.ts";
@@ -13,7 +14,7 @@ const Name = z.string().regex(/^[a-z\d][a-z\d-]*$/, "is made of a-z, 0-9 and hyp
 const Text = z.string().trim().min(1);
 
 /** The file `task.yml` of a task's folder. */
-const TaskFile = z.strictObject({
+export const TaskFile = z.strictObject({
   /** What the task tests, in one sentence. */
   tests: Text,
   /** Traps are what agents get wrong, and traffic is what people ask for. */
@@ -45,6 +46,10 @@ const TaskFile = z.strictObject({
   /** Many pages, made by a pattern in which `{n}` counts from 1. */
   pages: z.array(z.strictObject({ count: z.int().min(1).max(5000), path: Text, text: Text })).default([]),
   /** Says whether files should change at all. */
+  /** The repository as it stood in a commit, in place of `repository/`: a path from the task's. */
+  at: z.strictObject({ repository: Text, commit: z.string().regex(/^[\da-f]{40}$/) }).optional(),
+  /** For a task that was mined, the day of its commit, and whose words the request has. */
+  mined: z.strictObject({ date: z.iso.date(), request: z.enum(["issue", "told"]) }).optional(),
   expects: z.enum(["change", "no-change"]),
   checks: z.array(Check),
   /**
@@ -83,7 +88,9 @@ export type Solution = { name: string; words: string; result: Files; claims: rea
 
 /** For each of the tasks, what it counts for. */
 export function aboutOf(tasks: Iterable<Task>): Record<string, About> {
-  return Object.fromEntries([...tasks].map(({ name, score, kind, never }) => [name, { score, kind, never }]));
+  return Object.fromEntries(
+    [...tasks].map(({ name, score, kind, never, mined }) => [name, { score, kind, never, mined }]),
+  );
 }
 
 /** The names of the tasks in a folder, in order. */
@@ -105,7 +112,9 @@ export async function readTask(tasks: string, name: string, repository: Files | 
   const file = TaskFile.safeParse(yamlOf(text, name));
   if (!file.success) throw new TaskError(`${name}/task.yml: ${z.prettifyError(file.error)}`);
   const own = join(folder, "repository");
-  const base = existsSync(own) ? await readFiles(own) : new Map(repository);
+  const { at } = file.data;
+  const found = at === undefined ? repository : await filesAt(join(folder, at.repository), at.commit);
+  const base = existsSync(own) ? await readFiles(own) : new Map(found);
   for (const { count, path, text: page } of file.data.pages) {
     for (let n = 1; n <= count; n += 1) {
       const numbered = (pattern: string) => pattern.replaceAll("{n}", String(n));

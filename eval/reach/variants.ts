@@ -38,13 +38,35 @@ export const VARIANTS: Readonly<Record<string, Variant>> = {
       : null,
 };
 
+/** More of them, for pages that those are too few for. */
+export const LAYOUTS: Readonly<Record<string, Variant>> = {
+  "line-broken": (text, kind) => {
+    const spaces =
+      kind === "prose" && !/[<{|:]/.test(text) ? [...text.matchAll(/(?<=[a-z,]) (?=[a-z]{2,})/g)] : [];
+    const space = spaces.at(Math.floor(spaces.length / 2));
+    const isInCode = (text.slice(0, space?.index).split("`").length ?? 0) % 2 === 0;
+    const isInLink = /\[[^\]]*$|\]\([^)]*$/.test(text.slice(0, space?.index));
+    return space === undefined || isInCode || isInLink
+      ? null
+      : `${text.slice(0, space.index)}\n${text.slice(space.index + 1)}`;
+  },
+  "fence-marks": (text, kind) =>
+    kind === "sample" && /^```[\w-]*\n[^]*\n```$/.test(text) && !/\n[ \t]*[`~]{3}/.test(text.slice(0, -4))
+      ? text.replace(/^```/, "~~~").replace(/```$/, "~~~")
+      : null,
+  "blank-line": (text, kind) => (kind === "prose" || kind === "heading" ? `${text}\n` : null),
+};
+
 /**
  * Makes a neutral change to a solution, in a part that it brings if `isInside`. Null if it can't.
  */
 export function varied(kind: string, base: Files, reference: Files, isInside: boolean): Files | null {
   const places = partedPages(base, reference).flatMap((page) =>
     page.parts.flatMap((part, at) => {
-      const changed = page.isKept[at] === isInside ? null : (VARIANTS[kind]?.(part.text, part.kind) ?? null);
+      const changed =
+        page.isKept[at] === isInside
+          ? null
+          : ((VARIANTS[kind] ?? LAYOUTS[kind])?.(part.text, part.kind) ?? null);
       return changed === null || changed === part.text || textOf(base.get(page.path)) === null
         ? []
         : [{ page, at, changed }];

@@ -26,7 +26,7 @@ import { PAGE_ENDINGS } from "../base/page-endings.ts";
 import { parseHostRule } from "../network/egress/find-route.ts";
 
 /** The files that count as documentation, unless a project's settings say otherwise. */
-const DEFAULT_DOCS_GLOBS = [
+export const DEFAULT_DOCS_GLOBS = [
   `**/*.{${PAGE_ENDINGS.join(",")}}`,
   "docs/**",
   "**/{doc,docs}/**/*.txt",

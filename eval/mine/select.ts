@@ -1,0 +1,141 @@
+import { diffLines } from "diff";
+import { blocksOf } from "../page/blocks.ts";
+import { hasToken, isInCode, isInDocs, isSaid, isSlipOnly, type Texts } from "./known.ts";
+import { type ChangedPage, type Place, type PlaceKind, placesOf } from "./places.ts";
+import type { Request } from "./request.ts";
+import { MAX_LINES, type Reason } from "./screen.ts";
+import { topicsOf } from "./words.ts";
+
+/** More places, or more that comes, than a person has in mind with one request. */
+const MAX_PLACES = 6;
+const MAX_BROUGHT = 8;
+/** More that only words anew isn't what the request is about. */
+const MAX_PROSE = 400;
+/** A topic that is in a larger share of a page's blocks leads to no place on it. */
+const RARE = 0.25;
+
+/** What can be judged of a commit: the places with something that goes or comes. */
+export type Found = { places: Place[]; kind: PlaceKind; lines: number };
+
+/** The places of a commit, or why it can't be a task as far as its changes tell. */
+export function foundIn(pages: readonly ChangedPage[]): Found | Reason {
+  const lines = pages.reduce((sum, page) => sum + linesOf(page), 0);
+  if (lines > MAX_LINES) return "large";
+  const all = pages.flatMap(placesOf);
+  if (all.length === 0) return "layout";
+  const places = all.filter(({ kind }) => kind !== "prose");
+  const prose = all.filter(({ kind }) => kind === "prose");
+  const proseLength = prose.reduce(
+    (sum, { before, after }) => sum + Math.max(before.length, after.length),
+    0,
+  );
+  if (places.length === 0) return prose.every(({ before }) => before === "") ? "addition" : "prose";
+  if (all.every(({ before }) => before === "")) return "addition";
+  const brought = places.reduce((sum, place) => sum + place.brought.length, 0);
+  if (places.length > MAX_PLACES || brought > MAX_BROUGHT) return "large";
+  if (proseLength > MAX_PROSE) return "prose";
+  return { places, kind: kindOf(places), lines };
+}
+
+function linesOf({ before, after }: ChangedPage): number {
+  const parts = diffLines(before, after);
+  return parts.reduce((sum, { added, removed, count }) => sum + (added || removed ? count : 0), 0);
+}
+
+function kindOf(places: readonly Place[]): PlaceKind {
+  const count = (kind: PlaceKind) => places.filter((place) => place.kind === kind).length;
+  const [facts, samples] = [count("fact"), count("sample")];
+  if (facts + samples > 0) return samples >= facts ? "sample" : "fact";
+  return count("link") > 0 ? "link" : "words";
+}
+
+/**
+ * Why a request doesn't lead to a commit's places, or to what is right there. Null if whoever reads
+ * it and the texts can know both.
+ */
+export function unfairness(
+  { places }: Found,
+  { words }: Request,
+  pages: readonly ChangedPage[],
+  texts: () => Texts,
+): Reason | null {
+  const isLed = (place: Place) => leadsTo(words, place, pages, texts);
+  const led = places.filter(isLed);
+  const isAsOne = (place: Place) =>
+    led.some(
+      ({ old, brought }) => old.join() === place.old.join() && brought.join() === place.brought.join(),
+    );
+  if (led.length === 0 || !places.every((place) => isLed(place) || isAsOne(place))) return "says-too-little";
+  for (const place of places) {
+    const fault = isSlipOnly(place, texts()) ? null : unknownIn(place, words, texts);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+/** More that the request doesn't say is another way to write the place. */
+const MAX_UNSAID = 4;
+
+function unknownIn(place: Place, words: string, texts: () => Texts): Reason | null {
+  const { kind, old, brought, before } = place;
+  const isKnown = (token: string) => isSaid(token, words, place);
+  const said = [...old, ...brought].filter(isKnown);
+  const unsaid = brought.filter((token) => !isKnown(token));
+  if (brought.length === 0) return said.length > 0 || leadsToHeading(words, place) ? null : "says-too-little";
+  if (old.length + brought.length - said.length > MAX_UNSAID) return "says-too-little";
+  const isNamed = unsaid.length < brought.length;
+  if (old.length === 0 && !isNamed)
+    return kind === "link" && brought.every((token) => isInternal(token, place) && isNamedPage(token, words))
+      ? null
+      : before === ""
+        ? "addition"
+        : "unknowable";
+  // In prose, other words may be right, too. So they have to be given.
+  if (kind === "words" && unsaid.length > 0) return "unknowable";
+  const isThere = (token: string) =>
+    isInternal(token, place) ||
+    isInCode(token, place, words, texts()) ||
+    (isNamed && isInDocs(token, place, texts()));
+  return unsaid.every(isThere) ? null : "unknowable";
+}
+
+/** True if a whole section goes, and the request names it. */
+function leadsToHeading(words: string, { before }: Place): boolean {
+  const heading = topicsOf(before.split("\n")[0] ?? "");
+  const about = topicsOf(words);
+  return heading.size > 0 && [...heading].some((topic) => about.has(topic));
+}
+
+/** True if words name the page that a link leads to. */
+function isNamedPage(target: string, words: string): boolean {
+  const about = topicsOf(words);
+  return [...topicsOf(target.split("/").at(-1) ?? "")].some((topic) => about.has(topic));
+}
+
+/** The links check says if it leads somewhere, and no page is new. */
+function isInternal(token: string, { kind }: Place): boolean {
+  return kind === "link" && !/^[a-z]+:/i.test(token);
+}
+
+const ABOUT_KIND: Partial<Record<PlaceKind, RegExp>> = {
+  words: /\b(?:typos?|spelling|misspell\w*|grammar|grammatical)\b/i,
+  link: /\b(?:links?|urls?|404|dead|redirects?|anchors?|href)\b/i,
+};
+
+/** True if words name what stands in a place, or what is to stand there. */
+function leadsTo(words: string, place: Place, pages: readonly ChangedPage[], texts: () => Texts): boolean {
+  if ([...place.old, ...place.brought].some((token) => token.length > 2 && hasToken(words, token)))
+    return true;
+  const isAboutKind = ABOUT_KIND[place.kind]?.test(words) === true;
+  if (isAboutKind && (place.kind === "link" || isSlipOnly(place, texts()))) return true;
+  const page = pages.find(({ path }) => path === place.path);
+  const blocks = blocksOf(place.path, page?.before ?? "").map(({ visible }) => topicsOf(visible));
+  const own = topicsOf(place.path);
+  const about = topicsOf(words);
+  const here = topicsOf(`${place.under ?? ""} ${place.before} ${place.after}`);
+  const limit = Math.max(2, RARE * blocks.length);
+  return [...about].some(
+    (topic) =>
+      here.has(topic) && !own.has(topic) && blocks.filter((block) => block.has(topic)).length <= limit,
+  );
+}
