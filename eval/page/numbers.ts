@@ -49,13 +49,28 @@ const ORDINALS: Readonly<Record<string, number>> = {
   eighth: 8,
   ninth: 9,
   tenth: 10,
+  eleventh: 11,
+  twelfth: 12,
+  thirteenth: 13,
+  fourteenth: 14,
+  fifteenth: 15,
+  sixteenth: 16,
+  seventeenth: 17,
+  eighteenth: 18,
+  nineteenth: 19,
+  twentieth: 20,
 };
-const SCALES: Readonly<Record<string, number>> = { hundred: 100, thousand: 1000, million: 1_000_000 };
+const SCALES: Readonly<Record<string, number>> = {
+  hundred: 100,
+  thousand: 1000,
+  million: 1_000_000,
+  billion: 1_000_000_000,
+};
 
 const NAMES = [...Object.keys(SMALL), ...Object.keys(SCALES)].join("|");
 const SPELLED = new RegExp(
   [
-    String.raw`\b(?:(?:an?|one)[ \n]+(?=(?:hundred|thousand|million)\b))?`,
+    String.raw`\b(?:(?:an?|one)[ \n]+(?=(?:${Object.keys(SCALES).join("|")})\b))?`,
     String.raw`(?:${NAMES})(?:(?:-|[ \n]+(?:and[ \n]+)?)(?:${NAMES}|one)\b)*`,
     String.raw`(?:[ \n]+and[ \n]+a[ \n]+half)?(?![\p{L}-])`,
   ].join(""),
@@ -73,13 +88,23 @@ const DIGITS = new RegExp(
   "gu",
 );
 
+/** After digits, what they are counted in, as in "5 million". */
+const SCALED = new RegExp(`^[ \\n\\u00a0-](${Object.keys(SCALES).join("|")})\\b`, "i");
+
 /** The numbers in a text, in digits and in words. `locale` says what commas and dots mean. */
 export function writtenNumbers(text: string, locale: string): Written[] {
   const found: Written[] = [];
-  for (const { 0: digits, index } of text.matchAll(DIGITS))
-    found.push({ value: valueOf(digits, locale), from: index, to: index + digits.length });
-  for (const match of text.matchAll(SPELLED))
+  for (const { 0: digits, index } of text.matchAll(DIGITS)) {
+    const end = index + digits.length;
+    const [scaled = "", scale = ""] = SCALED.exec(text.slice(end, end + 12)) ?? [];
+    const value = valueOf(digits, locale) * (SCALES[scale.toLowerCase()] ?? 1);
+    found.push({ value, from: index, to: end + scaled.length });
+  }
+  const inDigits = [...found];
+  for (const match of text.matchAll(SPELLED)) {
+    if (inDigits.some(({ from, to }) => match.index > from && match.index < to)) continue;
     found.push({ value: spelled(match[0]), from: match.index, to: match.index + match[0].length });
+  }
   for (const { 0: word, index } of text.matchAll(ORDINAL))
     found.push({ value: ORDINALS[word.toLowerCase()] ?? 0, from: index, to: index + word.length });
   for (const { 0: word, index } of text.matchAll(HALF))

@@ -5,7 +5,7 @@ import { type Statement, statementsIn } from "../page/statements.ts";
 import { codeTokens } from "../page/tokens.ts";
 import { laidFiles } from "./laid-files.ts";
 import { listed, type Problem, type Solved } from "./solved.ts";
-import { hasOtherNumbers, nearest, turnedAgainst } from "./turned.ts";
+import { hasOtherNumbers, nearest, turnedAgainst, withoutSameNumbers } from "./turned.ts";
 
 /** Statements are about the same from here on. */
 const ALIKE = 0.6;
@@ -118,7 +118,7 @@ function disagreement(text: string, reference: readonly Statement[], locale: str
   const other = reference.filter((each) => hasOtherNumbers(text, each.text, locale));
   const isAsOne = reference.some((each) => !other.includes(each) && hasSameWords(each.text, text, locale));
   if (other.length > 0 && !isAsOne) return [text];
-  const turned = turnedAgainst(text, alike.text);
+  const turned = turnedAgainst(...withoutSameNumbers(text, alike.text, locale));
   return turned === null ? [] : [`"${text}" ${turned}`];
 }
 

@@ -1,4 +1,4 @@
-import { isSame, quantitiesIn } from "../page/quantities.ts";
+import { isSame, type Quantity, quantitiesIn } from "../page/quantities.ts";
 
 /** Words that turn a sentence into its opposite. */
 const NOT =
@@ -102,6 +102,20 @@ export function hasOtherNumbers(text: string, other: string, locale: string): bo
   if (wordsOf(text).join(" ") !== wordsOf(other).join(" ")) return false;
   const [its, others] = [quantitiesIn(text, locale), quantitiesIn(other, locale)];
   return its.length !== others.length || its.some((one, nth) => !isSame(one, others[nth] ?? one));
+}
+
+/** Two statements without their numbers and units, if these are the same in both. */
+export function withoutSameNumbers(one: string, other: string, locale: string): [string, string] {
+  const [its, others] = [quantitiesIn(one, locale), quantitiesIn(other, locale)];
+  const isSameInBoth =
+    its.length === others.length && its.every((number, nth) => isSame(number, others[nth] ?? number));
+  return isSameInBoth ? [withoutThem(one, its), withoutThem(other, others)] : [one, other];
+}
+
+function withoutThem(text: string, numbers: readonly Quantity[]): string {
+  return numbers
+    .toReversed()
+    .reduce((rest, { at, text: written }) => `${rest.slice(0, at)}#${rest.slice(at + written.length)}`, text);
 }
 
 const stemOf = (word: string) => word.slice(0, 4);

@@ -18,6 +18,9 @@ describe("a quantity", () => {
     ["default=45_000", "en", ["plain", 45_000]],
     ["25 MB", "en", ["data", 25e6]],
     ["the seventh step", "en", ["plain", 7]],
+    ["the sixteenth person", "en", ["plain", 16]],
+    ["5 million events", "en", ["plain", 5e6]],
+    ["1.5 billion events a day", "en", ["rate", 1.5e9 / 86_400]],
   ])("is read from %s", (text, locale, [dimension, value]) => {
     const [found] = quantitiesIn(text, locale as string);
     expect(found?.dimension).toBe(dimension);

@@ -164,6 +164,18 @@ describe("where the reference changes something", () => {
     });
   });
 
+  it.each([
+    ["A file stays for 180 days in the bin.", null],
+    ["A file stays for six days in the bin.", "six days"],
+    ["A file never stays for 180 days in the bin.", "opposite"],
+  ])("a time may be in another unit: %j", (after, says) => {
+    const [before, reference] = [3, 6].map((months) => `A file stays for ${months} months in the bin.\n`);
+    const files = (text = "") => ({ "a.md": text });
+    const each = solvedOf({ before: files(before), reference: files(reference), after: files(after) });
+    if (says === null) expect(agreementProblem(each, nothing)).toBeNull();
+    else expect(agreementProblem(each, nothing)).toContain(says);
+  });
+
   it("a page that moves keeps its blocks", () => {
     const text = "# Feed\n\nIt is read each minute.\n\nThen it waits.\n";
     const moved = (after: string) =>
