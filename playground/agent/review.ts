@@ -34,10 +34,9 @@ export async function answerReview(
     done.push(edits);
     return edits;
   };
-  async function follow(said: string, only?: string): Promise<PageEdits | null> {
+  async function follow(said: string, path: string): Promise<PageEdits | null> {
     const understanding = understand(said, pages);
-    const [path] = only === undefined ? understanding.pages : [only];
-    if (path === undefined || !pages.includes(path) || !isAnything(understanding)) return null;
+    if (!pages.includes(path) || !isAnything(understanding)) return null;
     return keep(editPage(path, await textOf(path), { ...understanding, pages: [path] }, words, files));
   }
 
@@ -47,7 +46,10 @@ export async function answerReview(
     const changed = edits !== null && isChanged(edits);
     answers.push({ comment: answers.length + 1, changed, words: commentAnswer(edits) });
   }
-  for (const said of opinions) await follow(said);
+  for (const said of opinions) {
+    const named = understand(said, pages).pages;
+    for (const path of named.length === 0 ? pages : named) await follow(said, path);
+  }
   for (const broken of brokenAnchors) {
     if (!pages.includes(broken.path) || !pages.includes(broken.page)) continue;
     const headings = anchorsIn(await textOf(broken.page));

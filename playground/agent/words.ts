@@ -60,11 +60,11 @@ export function summarize(
   return text(
     understanding.asked !== null && changed.every(isOnlyTidied)
       ? sentence(workOf(understanding.asked))
-      : titleOf(changed, edits.length),
+      : titleOf(changed, edits),
     understanding.asked === null ? "" : whatChecksFound(changed),
     changed.map(describePage).join("\n"),
     left.length + notFound.length === 0 ? "" : `Not changed:\n${[...left, ...notFound].join("\n")}`,
-    `${WHAT_I_AM} Please check what I did.`,
+    changed.length === 0 ? WHAT_I_AM : `${WHAT_I_AM} Please check what I did.`,
   );
 }
 
@@ -87,7 +87,7 @@ export function summarizeReview(edits: readonly PageEdits[]): string {
   const changed = edits.filter(isChanged);
   if (changed.length === 0) return text("Nothing changed: I understood none of it", WHAT_I_AM, WHAT_I_CAN);
   return text(
-    titleOf(changed, edits.length),
+    titleOf(changed, edits),
     changed.map(describePage).join("\n"),
     `${WHAT_I_AM} Please check what I did.`,
   );
@@ -114,9 +114,12 @@ export function isChanged(edits: PageEdits): boolean {
   return edits.isTidied || !isOnlyTidied(edits);
 }
 
-function titleOf(changed: readonly PageEdits[], looked: number): string {
+function titleOf(changed: readonly PageEdits[], looked: readonly PageEdits[]): string {
   const [first] = changed;
-  if (!first) return `Nothing changed: found nothing to change in ${counted(looked, "page")}`;
+  if (!first) {
+    const where = looked.length === 1 ? (looked[0]?.path ?? "") : counted(looked.length, "page");
+    return `Nothing changed: I found nothing of that in ${where}`;
+  }
   const total = (edits: (page: PageEdits) => Edit[]) =>
     changed.flatMap(edits).reduce((sum, { count }) => sum + count, 0);
   const spelling = total((page) => page.spelling);

@@ -127,9 +127,9 @@ it(
     const asked = await found("✏️ @Ana mira asks for changes in acme/docs#1");
     expect(text(asked).split("\n").slice(1)).toEqual([
       "Nearly.",
-      `${PAGE}:3: For whom?`,
-      `${PAGE}:5: Say start.`,
-      `${PAGE}:7: Where?`,
+      `• ${PAGE}:3: For whom?`,
+      `• ${PAGE}:5: Say start.`,
+      `• ${PAGE}:7: Where?`,
       "[Make these changes]",
     ]);
     await press(ANA, asked, "make_changes");

@@ -58,18 +58,18 @@ it("lists open pull requests, the oldest first, with whose turn it is", async ()
   await linked(world, 10, { review: "approved" });
   expect(await listed(world, ANA)).toEqual([
     "*Open pull requests*",
-    "acme/docs#10 Page 10, 10 days, approved, not merged yet",
-    "acme/docs#6 Page 6, 6 days, conflicts with main, waiting for @Ana",
-    "acme/docs#5 Page 5, 5 days, draft, waiting for @Ana",
-    "acme/docs#4 Page 4, 4 days, checks failed, waiting for @Ana",
-    "acme/docs#3 Page 3, 3 days, changes requested, waiting for @Ben",
-    "acme/docs#2 Page 2, 2 days, waiting for a review",
-    "acme/docs#1 Page 1, 1 day, waiting for maria",
+    "acme/docs#10 Page 10, open for 10 days, approved, not merged yet",
+    "acme/docs#6 Page 6, open for 6 days, conflicts with main, waiting for @Ana",
+    "acme/docs#5 Page 5, open for 5 days, draft, waiting for @Ana",
+    "acme/docs#4 Page 4, open for 4 days, checks failed, waiting for @Ana",
+    "acme/docs#3 Page 3, open for 3 days, changes requested, waiting for @Ben",
+    "acme/docs#2 Page 2, open for 2 days, waiting for a review",
+    "acme/docs#1 Page 1, open for 1 day, waiting for maria",
   ]);
   // Each is in both lists, and here once; elsewhere only one's own are.
   expect(await listed(world, BEN, RANDOM)).toEqual([
     "*Open pull requests*",
-    "acme/docs#3 Page 3, 3 days, changes requested, waiting for @Ben",
+    "acme/docs#3 Page 3, open for 3 days, changes requested, waiting for @Ben",
   ]);
   expect(await listed(world, ANA, DOCS, "list")).toContainEqual(
     expect.stringMatching(/^fix page 7 · 🎉 Merged · acme\/docs#7 · #docs · .+ ago$/),
@@ -109,7 +109,9 @@ it("shows nobody what reports where they are not, and hostile titles as text", a
   await linked(world, 1, { title: "<!channel> *a* \u202e", waitingFor: ["<@U0BEN>", "x".repeat(60_000)] });
   await linked(world, 2, {}, ANA, SECRET_CHANNEL);
   expect((await listed(world, BEN)).slice(1)).toEqual([
-    expect.stringMatching(/^acme\/docs#1 <!channel> \*a\*, 1 day, waiting for <@U0BEN> and x{50,100}…$/),
+    expect.stringMatching(
+      /^acme\/docs#1 <!channel> \*a\*, open for 1 day, waiting for <@U0BEN> and x{50,100}…$/,
+    ),
   ]);
   expect((await listed(world, ANA)).map((line) => line.slice(0, 11))).toEqual([
     "*Open pull ",
@@ -156,6 +158,8 @@ it(
       await world.settle();
     }
     await world.pass(5 * DAY);
-    expect((await listed(world, BEN)).slice(1)).toEqual(["acme/docs#1 Page 1, 6 days, waiting for maria"]);
+    expect((await listed(world, BEN)).slice(1)).toEqual([
+      "acme/docs#1 Page 1, open for 6 days, waiting for maria",
+    ]);
   },
 );

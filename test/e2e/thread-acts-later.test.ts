@@ -79,6 +79,21 @@ it.each(["add_to_it", "send_reply"])(
   },
 );
 
+it("a press about what is settled meanwhile is answered privately", async () => {
+  await using world = await start();
+  const jobId = await linked(world);
+  await stands(world, jobId, { ...CLEAN, roundsLeft: 3, checks: { state: "failed", failed: ["links"] } });
+  const ofChecks = newest(world);
+  await stands(world, jobId, CONFLICTS);
+  const ofConflicts = newest(world);
+  await stands(world, jobId, { ...CLEAN, checks: { state: "passed", failed: [] } });
+  await press(world, BEN, ofConflicts, "update_pull_request");
+  expect(await toldPrivately(world, BEN, 1)).toBe("The pull request has no conflicts anymore.");
+  await press(world, BEN, ofChecks, "fix_checks");
+  expect(await toldPrivately(world, BEN, 2)).toBe("The checks pass now.");
+  expect(world.service.acts).toEqual([]);
+});
+
 it("a press while the pull request can't be seen isn't told that it has ended", async () => {
   await using world = await start();
   const jobId = await linked(world);

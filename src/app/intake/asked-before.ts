@@ -28,10 +28,15 @@ export function askedBefore(
   const { request } = turn;
   const who = request.userId === userId ? null : `<@${request.userId}>`;
   const text = section(askedBeforeText(turn, who, clock.now() - request.receivedAt, { httpOrigins }));
-  const follow = followIt(turn);
+  // The requester is mentioned without that.
+  const follow = who === null ? null : followIt(turn);
+  const buttons = [...(mayAdd ? [addToIt(turn)] : []), ...(follow === null ? [] : [follow])];
+  const isAside = follow !== null && buttons.length === 1;
   return {
     warnedOf: [...warnedOf, turn.id],
-    asked: mayAdd ? [text, ...actions([addToIt(turn), follow])] : [{ ...text, accessory: follow }],
+    asked: isAside
+      ? [{ ...text, accessory: follow }]
+      : [text, ...(buttons.length === 0 ? [] : actions(buttons))],
   };
 }
 

@@ -6,7 +6,13 @@ import type { Turn } from "../rules/turn/turn.ts";
 import { actValue } from "../messages/actions.ts";
 import { NEWS_BUTTONS } from "../messages/pull-request-messages.ts";
 import { refusalText } from "../messages/private-messages.ts";
-import { NOT_OPEN, NOT_VISIBLE, ROUNDS_ARE_OVER } from "../messages/short-answers.ts";
+import {
+  CHECKS_PASSED,
+  NO_CONFLICTS,
+  NOT_OPEN,
+  NOT_VISIBLE,
+  ROUNDS_ARE_OVER,
+} from "../messages/short-answers.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, onPress, threadOfMessage, tooOld, type PressAnswer } from "./press.ts";
@@ -21,7 +27,13 @@ export function registerNewsButtons(app: App, deps: IntakeDeps): void {
   }
 }
 
-const REFUSALS = { "not-open": NOT_OPEN, "not-visible": NOT_VISIBLE, "no-rounds": ROUNDS_ARE_OVER };
+const REFUSALS = {
+  "not-open": NOT_OPEN,
+  "not-visible": NOT_VISIBLE,
+  "no-rounds": ROUNDS_ARE_OVER,
+  "no-conflicts": NO_CONFLICTS,
+  "checks-passed": CHECKS_PASSED,
+};
 
 /** True if a turn has ended and left no change. */
 function wasInVain({ stage }: Turn): boolean {

@@ -104,7 +104,8 @@ function openRow({ turn, url }: ListedTurn, view: View, now: number): KnownBlock
   if (pullRequest === undefined) return row({ turn, url }, view, { of: "channel", now });
   const pr = pullRequestLink(pullRequest.url, view.httpOrigins);
   const title = lineOfWords(withoutMarks(pullRequest.latest.title ?? ""), WORDS_MAX) || wordsOf(request);
-  const age = formatAgo(now - openedAt(turn)).replace(/ ago$/, "");
+  const opened = `opened ${formatAgo(now - openedAt(turn))}`;
+  const age = opened.replace(/^opened (.*) ago$/, "open for $1");
   const { text, isRequesters } = waitsFor(pullRequest);
   return richText(
     linePart(

@@ -31,6 +31,8 @@ export const PRESS_NOT_KEPT =
 export const FINISHED = "The agent has already finished. See the last message of this request.";
 export const NOT_OPEN = "The pull request isn't open anymore.";
 export const NOT_VISIBLE = "The job service can't see that pull request at the moment. Try again later.";
+export const NO_CONFLICTS = "The pull request has no conflicts anymore.";
+export const CHECKS_PASSED = "The checks pass now.";
 export const ROUNDS_ARE_OVER =
   "The agent has answered three rounds of reviews and checks. Now a person has to decide.";
 export const REPLY_NOT_KEPT = "I no longer have that message. Send it again.";

@@ -52,6 +52,30 @@ const reportedRows: Row[] = [
     ],
   },
   {
+    when: "a page is named, and something else about it isn't",
+    outcome: {
+      kind: "pull-request",
+      job: withPr,
+      told: makeResult({
+        summary:
+          "Repair links\n\nChanged:\n- faq.md: intro.md → start.md\n\nNot changed:\n" +
+          "- docs/faq.md: the link to README.md could mean two pages\n\nPlease check.",
+        pullRequest: { ...pull, files: 1, pages: pages("intro.md → start.md") },
+      }),
+    },
+    lines: [
+      "✅ @Ana Your pull request is ready:",
+      "Correct the install command",
+      "docs/faq.md: intro.md → start.md",
+      "Repair links",
+      "Not changed:",
+      "• docs/faq.md: the link to README.md could mean two pages",
+      "Please check.",
+      "1 file, +12 −4",
+      "[View pull request]",
+    ],
+  },
+  {
     when: "a single page is named, without the size, which is the change's",
     outcome: {
       kind: "pull-request",

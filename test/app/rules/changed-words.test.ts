@@ -78,6 +78,32 @@ it("puts changes under the nearest heading", () => {
   ).toEqual(["a b.md", "# Keys", "teh → the", "old → new", "# Costs", "recieve → receive"]);
 });
 
+it.each<[string, string[], string[]]>([
+  [
+    "a comment in a code block is no heading",
+    [" ## Settings", " ```yaml", " # yours", "-enviroment", "+environment", " ```", "-teh", "+the"],
+    ["# Settings", "enviroment → environment", "teh → the"],
+  ],
+  [
+    "a part that begins in a code block",
+    [" # yours", "-enviroment", "+environment", " ```", " ## Next", "-teh", "+the"],
+    ["enviroment → environment", "# Next", "teh → the"],
+  ],
+  [
+    "a heading that changes stands under itself",
+    [" ## 1. Start", " Text", "-## 2. Create a key", "+## 2. Make your key"],
+    ["# 2. Make your key", "Create a → Make your"],
+  ],
+  [
+    "a link stays whole",
+    ["-See [reference](api/refrence.md).", "+See [reference](api/reference.md)."],
+    ["[reference](api/refrence.md) → [reference](api/reference.md)"],
+  ],
+  ["brackets of a text go", ["-(recieve it)", "+(receive it)"], ["recieve → receive"]],
+])("reads parts of a page: %s", (_, lines, expected) => {
+  expect(linesOf(...lines)).toEqual(["docs/a.md", ...expected]);
+});
+
 it("names new, removed, renamed and moved pages, and those that aren't text", () => {
   const page = (path: string, mode: string, ...lines: string[]) =>
     [`diff --git a/${path} b/${path}`, `${mode} file mode 100644`, "@@ -1 +1 @@", ...lines].join("\n");

@@ -82,9 +82,13 @@ it("tells in one line of pull requests that change the same page elsewhere", asy
   const open = await openFirst(world);
   const input = { jobId: "job2", openPulls: [open] };
   const second = await world.run(world.project(says("one", 30, "second")), input);
-  expect(second).toMatchObject({ notes: ["Also changed in acme/docs#1 (docs/one.md)."] });
+  expect(second).toMatchObject({
+    notes: ["Another open pull request changes the same pages: acme/docs#1 (docs/one.md)."],
+  });
   expect(second).not.toHaveProperty("pullRequest.overlaps");
-  expect(world.pulls()[1]?.body).toContain("Also changed in acme/docs#1 (`docs/one.md`).");
+  expect(world.pulls()[1]?.body).toContain(
+    "Another open pull request changes the same pages: acme/docs#1 (`docs/one.md`).",
+  );
 });
 
 it("after a follow-up, the text names what the whole change overlaps then", async () => {

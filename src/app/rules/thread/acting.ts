@@ -68,11 +68,13 @@ function isOfBots(news: ThreadNews): boolean {
 
 /** Returns why the agent can't do this about a pull request now, or null if it can. */
 export function whyNot(
-  { latest }: TurnPullRequest,
+  { latest, conflictsSince }: TurnPullRequest,
   of: ActNews,
-): "not-open" | "not-visible" | "no-rounds" | null {
+): "not-open" | "not-visible" | "no-rounds" | "no-conflicts" | "checks-passed" | null {
   if (latest.state !== "open") return "not-open";
   if (!latest.isVisible) return "not-visible";
+  if (of === "conflicts" && conflictsSince === undefined && latest.mergeable === true) return "no-conflicts";
+  if (of === "checks-failed" && latest.checks.state === "passed") return "checks-passed";
   return ACTS[of] === "address" && latest.roundsLeft === 0 ? "no-rounds" : null;
 }
 

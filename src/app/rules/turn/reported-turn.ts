@@ -213,15 +213,38 @@ function keptPullRequest(
 
 const LIST_MARK = /^\s{0,9}(?:[-*+•]|\d{1,3}[.)])\s/;
 
-/** The agent's words without the lines that a page is shown with. */
+/** As many first words of a line tell it from what another line says of the same page. */
+const COMPARED_WORDS = 8;
+
+/**
+ * The agent's words without the lines that a page is shown with, and without a line that introduced
+ * only those. What a page isn't shown with stays, such as what was left alone.
+ */
 function withoutPages(summary: string | null, pages: readonly PullRequestPage[]): string | null {
-  const names = pages.flatMap(({ path, words }) => (words === null ? [] : [path.split("/").at(-1) ?? path]));
-  if (summary === null || names.length === 0) return summary;
-  const isPages = (line: string) => LIST_MARK.test(line) && names.some((name) => line.includes(name));
-  return summary
-    .split("\n")
-    .filter((line) => !isPages(line))
-    .join("\n");
+  const shown = pages.flatMap(({ path, words }) =>
+    words === null ? [] : [{ name: path.split("/").at(-1) ?? path, words: new Set(wordsIn(words)) }],
+  );
+  if (summary === null || shown.length === 0) return summary;
+  const isShown = (line: string) =>
+    LIST_MARK.test(line) &&
+    shown.some(({ name, words }) => {
+      if (!line.includes(name)) return false;
+      const said = wordsIn(line.slice(line.indexOf(name) + name.length)).slice(0, COMPARED_WORDS);
+      return said.filter((word) => words.has(word)).length * 2 > said.length;
+    });
+  const lines = summary.split("\n");
+  const introducesThose = (at: number) => {
+    const next = lines.findIndex((line, n) => n > at && line.trim() !== "" && !isShown(line));
+    const between = lines.slice(at + 1, next === -1 ? undefined : next);
+    return between.some(isShown) && (next === -1 || !LIST_MARK.test(lines[next] ?? ""));
+  };
+  const isLeftOut = (line: string, at: number) =>
+    isShown(line) || (line.trimEnd().endsWith(":") && introducesThose(at));
+  return lines.filter((line, at) => !isLeftOut(line, at)).join("\n");
+}
+
+function wordsIn(text: string): string[] {
+  return text.match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
 /** Services use the first line of the agent's words as title. Nobody needs to read it twice. */

@@ -144,25 +144,41 @@ function quoted(all: readonly string[], lines = 1): string {
   return `“${lineOfWords(all.join(" "), SIDE_MAX)}”${size}`;
 }
 
-const OPENING = new Set(`"'\`*_([<{“‘`);
-const CLOSING = new Set(`"'\`*_)]>}”’.,;:!?`);
+const OPENING = `"'\`*_{<“‘`;
+const CLOSING = `"'\`*_>}”’.,;:!?`;
 /** The number of shared characters before a change in long words that stay, for orientation. */
 const SHARED = 15;
 
 /** Both sides without shared punctuation around them, and without most of what long words share. */
 function narrowed(before: string, after: string): [string, string] {
-  let [start, end] = [0, 0];
+  const bare = withoutShell(before, after, `${OPENING}([`, `${CLOSING})]`);
+  // Part of a link says less than the link.
+  return withoutShared(...(bare.every(isPaired) ? bare : withoutShell(before, after, OPENING, CLOSING)));
+}
+
+/** True if as many brackets open as close. */
+function isPaired(text: string): boolean {
+  const count = (mark: string) => text.split(mark).length;
+  return count("(") === count(")") && count("[") === count("]");
+}
+
+/** Both sides without what they share of these characters at their begin and end. */
+function withoutShell(before: string, after: string, opening: string, closing: string): [string, string] {
+  const shared = (
+    sides: readonly [string, string],
+    at: (n: number) => number,
+    marks: string,
+    max: number,
+  ) => {
+    let n = 0;
+    const [one, other] = sides;
+    while (n < max && one.at(at(n)) === other.at(at(n)) && marks.includes(one.at(at(n)) ?? "\n")) n += 1;
+    return n;
+  };
   const least = Math.min(before.length, after.length);
-  while (start < least - 1 && before[start] === after[start] && OPENING.has(before[start] ?? "")) start += 1;
-  while (
-    end < least - start - 1 &&
-    before.at(-1 - end) === after.at(-1 - end) &&
-    CLOSING.has(before.at(-1 - end) ?? "")
-  ) {
-    end += 1;
-  }
-  const [from, to] = [before, after].map((text) => text.slice(start, text.length - end));
-  return withoutShared(from ?? before, to ?? after);
+  const start = shared([before, after], (n) => n, opening, least - 1);
+  const end = shared([before, after], (n) => -1 - n, closing, least - start - 1);
+  return [before.slice(start, before.length - end), after.slice(start, after.length - end)];
 }
 
 function withoutShared(before: string, after: string): [string, string] {

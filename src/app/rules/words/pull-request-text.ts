@@ -115,10 +115,11 @@ export function newsText(news: ThreadNews): NewsText {
               NAMED_MAX,
             );
       const isOne = names.length === 1 && reasons.length === 1;
+      const told = reasons.filter(({ words, url }) => words !== "" || url !== null);
       return {
-        ...newsOf("❌", `${failed} failed on `, reasons.length === 0 ? "." : ":"),
+        ...newsOf("❌", `${failed} failed on `, told.length === 0 ? "." : ":"),
         isForAll: true,
-        quotes: reasons.map(({ name, ...reason }) => ({ ...reason, from: isOne ? null : name })),
+        quotes: told.map(({ name, ...reason }) => ({ ...reason, from: isOne ? null : name })),
       };
     }
     case "merged":
@@ -158,7 +159,11 @@ function reviewsText(reviews: Reviews): NewsText {
     const shown = comments.slice(0, room);
     room -= shown.length;
     const left = comments.length - shown.length;
-    const lines = [...(words === "" ? [] : [words]), ...shown, ...(left === 0 ? [] : [`… and ${left} more`])];
+    const lines = [
+      ...(words === "" ? [] : [words]),
+      ...shown.map((comment) => `• ${comment}`),
+      ...(left === 0 ? [] : [`… and ${left} more`]),
+    ];
     return { from: authors.length === 1 ? null : author, words: lines.join("\n"), url: null };
   });
   const ask = authors.length === 1 ? "asks" : "ask";

@@ -48,7 +48,8 @@ export function askedText({ number, prompt, words, earlierTurns }: Asked, redact
   const isAll = earlierTurns.length === number - 1;
   const earlier = earlierTurns.flatMap((turn) => {
     const text = wordsText(turn, MAX_EARLIER_WORDS_LENGTH, redact);
-    return text === "" ? [] : [{ text, came: CAME[turn.outcome ?? ""] ?? "" }];
+    const isEmpty = text === "" || (text === IN_SLACK && turn.outcome === "no-changes");
+    return isEmpty ? [] : [{ text, came: CAME[turn.outcome ?? ""] ?? "" }];
   });
   if (earlier.length === 0) return own;
   const labeled = earlier.map(({ text, came }, at) => `${at > 0 ? "Then" : first(isAll)}${came}:\n\n${text}`);

@@ -31,7 +31,9 @@ export function overlapSentences(
     overlaps
       .filter((overlap) => overlap.isSameLines === isSameLines)
       .map(({ name, paths, morePaths }) => `${name} (${withMore(paths.map(showPath), morePaths)})`);
-  return [sentence("Overlaps", told(true)), sentence("Also changed in", told(false))].flat();
+  const same = told(false);
+  const others = same.length === 1 ? "Another open pull request changes" : "Other open pull requests change";
+  return [sentence("Overlaps", told(true)), sentence(`${others} the same pages:`, same)].flat();
 }
 
 function sentence(says: string, names: readonly string[]): string[] {

@@ -15,8 +15,8 @@ const MAX_FILE = "512k";
 /** More than a diff with whole lines can have. */
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 const COMMIT = /^[0-9a-f]{40,64}$/;
-/** The place of each change is its nearest heading. */
-const HEADINGS = "diff.default.xfuncname=^ {0,3}#{1,6}[ \t].*";
+/** The place of each change is its nearest heading. One `#` may be a comment in a code block. */
+const HEADINGS = "diff.default.xfuncname=^ {0,3}#{2,6}[ \t].*";
 /** Nothing that the repository's attributes name is run. */
 const OPTIONS = ["-r", "-p", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv"];
 

@@ -20,6 +20,8 @@ const AnswersNote = z.object({
       isSaid: z.boolean().default(true),
       isChanged: z.boolean(),
       words: z.string().nullable(),
+      /** The page and line that the comment is about. Absent in notes of earlier versions. */
+      place: z.string().optional(),
     }),
   ),
   /** Whom to ask for a review once more, and the review in which they asked for changes. */

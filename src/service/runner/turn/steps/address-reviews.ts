@@ -69,7 +69,7 @@ async function readReview(
   pull: number,
 ): Promise<{ review: AskedReview; material: TurnMaterial | null }> {
   const { apart, signal } = context;
-  context.onProgress("reading the reviews");
+  context.onProgress("reading reviews and checks");
   const reviews = await host.read(pull, signal);
   const writers = await findWriters(reviews, host, signal);
   const { threads, leftOut } = countingThreads(reviews, writers);

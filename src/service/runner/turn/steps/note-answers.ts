@@ -1,3 +1,5 @@
+import { SHOWN_CHARS } from "../../../../shared/contract/reading.ts";
+import { redactedLine } from "../../../base/printable-text.ts";
 import { TurnFailedError } from "../../../base/run-error.ts";
 import { turnKeyOf } from "../../publish/earlier-push.ts";
 import type { Withheld } from "../../publish/turn-note.ts";
@@ -80,7 +82,7 @@ async function readAnswers(
 /** Notes what is about to be said, and in what commit it was done. */
 async function noteAnswers(
   turn: RunnerTurn,
-  { folders }: TurnContext,
+  { folders, redact }: TurnContext,
   { pull, askAgain, notes, threads }: AskedReview,
   done: {
     answers: readonly CommentAnswer[];
@@ -91,10 +93,11 @@ async function noteAnswers(
 ): Promise<void> {
   const { answers, withheld, commit, result } = done;
   const replies = answers.flatMap(({ words, ...answer }, at) => {
-    const comment = threads[at]?.id;
-    return comment === undefined
-      ? []
-      : [{ comment, ...answer, words: withoutOthers(words, withheld) || null }];
+    const thread = threads[at];
+    if (thread === undefined) return [];
+    const { id: comment, path, line } = thread;
+    const place = redactedLine(redact, line === null ? path : `${path}:${line}`, SHOWN_CHARS.line);
+    return [{ comment, ...answer, words: withoutOthers(words, withheld) || null, place }];
   });
   const turnKey = turnKeyOf(turn);
   const note = { version: 1 as const, turnKey, pull, commit, replies, askAgain, notes, result };

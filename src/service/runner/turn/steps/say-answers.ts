@@ -1,4 +1,4 @@
-import { counted } from "../../../../shared/text/text.ts";
+import { counted, listed } from "../../../../shared/text/text.ts";
 import { RefusedByCodeHostError } from "../../../pulls/code-host/github-fault.ts";
 import type { HostedReviews, ReviewHost } from "../../../pulls/code-host/github-reviews.ts";
 import { howEnded } from "../../publish/branch-pulls.ts";
@@ -8,6 +8,8 @@ import type { AnswersNote } from "../reviews/answers-note.ts";
 
 /** The beginning of our replies' last line. In a mail, people quote it. */
 const REPLY = "<!-- docs-agent:reply";
+
+const NAMED_MAX = 5;
 
 /** True if these words end with the mark of our replies. Without `mark`, any turn's mark counts. */
 export function isMarkedReply(words: string, mark = REPLY): boolean {
@@ -49,15 +51,29 @@ export async function sayAnswers(
       else refused += 1;
     }
     if (refused > 0) told.push(`The code host refused ${counted(refused, "reply", "replies")} to comments.`);
+    else if (replies.length > 0) told.push(answeredText(replies));
+    const asked = new Set(note.askAgain.flatMap(({ login }) => (now.requested.includes(login) ? login : [])));
     for (const login of reviewers) {
-      if (await unlessRefused(host.askAgain(pull, login, signal))) continue;
-      told.push(`The code host refused to ask ${login} for another review.`);
+      if (await unlessRefused(host.askAgain(pull, login, signal))) asked.add(login);
+      else told.push(`The code host refused to ask ${login} for another review.`);
     }
+    if (asked.size > 0) told.push(`Asked ${listed([...asked], NAMED_MAX)} for another review.`);
   } catch (error) {
     if (!(error instanceof RefusedByCodeHostError)) throw error;
     told.push(`The comments weren't answered. ${error.message}`);
   }
   return told;
+}
+
+/** Says how many comments have an answer, and which of them changed nothing. */
+function answeredText(replies: AnswersNote["replies"]): string {
+  const left = replies.filter(({ isChanged }) => !isChanged);
+  const all = `Answered ${counted(replies.length, "comment")}`;
+  if (left.length === 0) return `${all}.`;
+  const places = left.flatMap(({ place }) => place ?? []);
+  const where = places.length === 0 ? "" : `: ${listed(places, NAMED_MAX)}`;
+  const which = left.length === replies.length ? "changed nothing" : `changed nothing for ${left.length}`;
+  return `${all}, and ${which}${where}.`;
 }
 
 /**
