@@ -108,6 +108,7 @@ const BOUNDED: Record<string, string> = {
     "the same; 200 threads of 20 comments, of which names are compared",
   "src/service/pulls/code-host/github-pull-facts.ts": "the same; of each list, the last 1000",
   "src/service/pulls/code-host/github-pull-reading.ts": "the same; ten pages of reviews",
+  "src/service/pulls/code-host/github-pull-commits.ts": "the same; of ten pages of commits, the ids",
   "src/service/pulls/code-host/refusals.ts":
     "what `boundedFetch` lets through of a refusal; 16,000 bytes of git's",
   "src/service/pulls/code-host/token-provider.ts": "a refusal's 500 characters",
@@ -116,6 +117,7 @@ const BOUNDED: Record<string, string> = {
     "200 looks in a run, with what `boundedFetch` lets through",
   "src/service/pulls/follow/follower.ts": "webhooks of 1 MiB, parsed only if the code host has signed them",
   "src/service/runner/is-live.ts": "a page of 2 MB and a patch of 32 kB, which it has read apart",
+  "src/service/pulls/follow/edits.ts": "ids of 249 commits and their parents, which are compared",
   "src/service/pulls/follow/live.ts": "the paths of 100 files. Patches and pages are read apart",
   "src/service/pulls/follow/preview.ts": "20 addresses of 2000 characters and the paths of 50 files",
   "src/service/pulls/follow/keep-fresh.ts": "states of a record, and its reviews, 20 at most",

@@ -42,7 +42,7 @@ export type SelfHostedJobService = ReturnType<typeof createJobService>;
 /** The time in which an aborted runner must stop, milliseconds. */
 const ABORT_GRACE_MS = 10_000;
 /** A pool for each kind of task. Turns, or a slow code host, don't keep other tasks waiting. */
-const POOLS: Record<string, string> = { "run-job": "jobs", follow: "follow", live: "live" };
+const POOLS: Record<string, string> = { "run-job": "jobs", follow: "follow", live: "live", edits: "live" };
 const ADD_AGAIN_AFTER_MS = 10_000;
 /** How long a database that could be written counts as one that can be. */
 const CHECK_AGAIN_MS = 1000;
@@ -216,6 +216,7 @@ function handlerOf(parts: Parts): (task: Task, stopped: AbortSignal) => Promise<
       return () => ({ value, adds });
     }
     if (task.type === "live") return await follower.lookForLive(task, stopped);
+    if (task.type === "edits") return await follower.findEdits(task, stopped);
     if (task.type === "follow") return await follower.run(task, stopped);
     if (task.type === "tidy") return await tidy(parts, stopped);
     return { kind: "dead", reason: `no such type of task: ${task.type}` };

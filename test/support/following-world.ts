@@ -106,6 +106,7 @@ export async function openFollowingWorld({
       const headRef = `docs-agent/${id}`;
       const number = await openPullRequest(site, headRef, files);
       const sha = await site.tip(headRef);
+      run.input.report({ pushed: sha });
       const prLink = `${host.url}/${OWNER}/${REPO}/pull/${number}`;
       const size = { files: 1, additions: 1, deletions: 0 };
       const left = {

@@ -10,6 +10,7 @@ import type { Finding } from "./check-service.ts";
 import { doCommand } from "../commands/command-socket.ts";
 import type { NewAppOptions } from "./github-app.ts";
 import { type CommandResult, MAX_LISTED, type StateCommand } from "../commands/run-command.ts";
+import { UsageBy } from "../jobs/usage-sums.ts";
 import { lineText } from "../commands/show.ts";
 import { JobStatus } from "../../shared/contract/job.ts";
 
@@ -89,7 +90,11 @@ export function createProgram(options: ProgramOptions): Command {
       await serve(loadServiceConfig(path(), env));
     });
   // They work with no secret, so none has to be set.
-  addStateCommands(program, (command) => doCommand(loadServiceConfig(path(), null), clock, command));
+  addStateCommands(
+    program,
+    (command) => doCommand(loadServiceConfig(path(), null), clock, command),
+    () => clock.now(),
+  );
   program
     .command("github-app")
     .description("create a GitHub App that opens the pull requests, in a browser on this machine")
@@ -156,6 +161,19 @@ function asUrl(value: string): string {
   throw new InvalidArgumentError("It must be an https URL.");
 }
 
+/** A length of time, milliseconds, or the beginning of a day (UTC), epoch milliseconds. */
+type Since = number | { atMs: number };
+
+type UsageOptions = { since: Since; by: UsageBy; project?: string | null; csv?: boolean; json?: boolean };
+
+function asSince(value: string): Since {
+  const [, amount, unit] = /^(\d{1,5})([hdw])$/.exec(value) ?? [];
+  if (amount !== undefined) return Number(amount) * (unit === "h" ? 1 : unit === "d" ? 24 : 168) * 3_600_000;
+  const atMs = /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(value) : NaN;
+  if (Number.isNaN(atMs)) throw new InvalidArgumentError("It must be like 12h, 30d, 4w or 2026-11-01.");
+  return { atMs };
+}
+
 /** One line of `config check`. */
 function findingLine({ of, what, found, fault, isWarning = false }: Finding): string {
   const verdict = isWarning ? "warn " : "ok   ";
@@ -174,7 +192,11 @@ const CLEAR = "\u001b[2J\u001b[H";
  * Adds `keys …` and `jobs …`. They work whether the server is running or not. A running server
  * knows of the change at once.
  */
-function addStateCommands(program: Command, ask: (command: StateCommand) => Promise<CommandResult>): void {
+function addStateCommands(
+  program: Command,
+  ask: (command: StateCommand) => Promise<CommandResult>,
+  now: () => number,
+): void {
   const show = async (command: StateCommand) => write((await ask(command)).text);
 
   const keys = program.command("keys").description("admin keys of projects");
@@ -192,6 +214,21 @@ function addStateCommands(program: Command, ask: (command: StateCommand) => Prom
     .description("revoke a key; the next request with it is refused")
     .argument("<id>", "the key's id, from keys list")
     .action((id: string) => show({ name: "revoke-key", id }));
+
+  program
+    .command("usage")
+    .description("sum up turns, what came of them, and what they cost")
+    .option("--since <time>", "how far back: 12h, 30d or 2026-11-01", asSince, asSince("30d"))
+    .addOption(
+      new Option("--by <what>", "whose turns make a row").choices(UsageBy.options).default("project"),
+    )
+    .option("--project <id>", "only this project's")
+    .addOption(new Option("--csv", "print comma-separated values").conflicts("json"))
+    .option("--json", "print JSON")
+    .action(({ since, by, project = null, csv = false, json = false }: UsageOptions) => {
+      const sinceMs = typeof since === "number" ? now() - since : since.atMs;
+      return show({ name: "usage", sinceMs, by, project, format: csv ? "csv" : json ? "json" : "table" });
+    });
 
   const jobs = program.command("jobs").description("jobs and how they went");
   jobs

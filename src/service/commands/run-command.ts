@@ -9,6 +9,8 @@ import { JobStore } from "../jobs/job-store.ts";
 import { terminalText } from "../base/printable-text.ts";
 import { createKey, listKeys, revokeKey } from "../jobs/keys.ts";
 import { jobDetails, jobTable, keyTable } from "./show.ts";
+import { UsageBy } from "../jobs/usage-sums.ts";
+import { PrintedAs, usageText } from "./usage-text.ts";
 import { JobStatus } from "../../shared/contract/job.ts";
 
 export const MAX_LISTED = 1000;
@@ -27,6 +29,13 @@ export const StateCommand = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("show-brief"), id: Id }),
   z.strictObject({ name: z.literal("cancel-job"), id: Id }),
   z.strictObject({ name: z.literal("archive-job"), id: Id }),
+  z.strictObject({
+    name: z.literal("usage"),
+    sinceMs: z.int(),
+    by: UsageBy,
+    project: Id.nullable(),
+    format: PrintedAs,
+  }),
   z.strictObject({ name: z.literal("answer"), job: Id, question: Id, words: z.string() }),
 ]);
 export type StateCommand = z.infer<typeof StateCommand>;
@@ -101,6 +110,12 @@ function run(command: StateCommand, deps: CommandDeps): Done {
       const brief = store.brief(id);
       if (brief === null) throw new StartError(`No agent has been told anything yet in job ${id}.`);
       return { text: `${terminalText(brief)}\n`, about: { job_id: id } };
+    }
+    case "usage": {
+      const { sinceMs, by, project, format } = command;
+      if (project !== null) assertProject(project, deps.settings);
+      const sums = store.usage({ sinceMs, by, projectId: project });
+      return { text: usageText(sums, { sinceMs, by, format }), about: { by, project } };
     }
     case "cancel-job":
       return cancelJob(store, jobOf(store, command.id).id, deps);

@@ -21,7 +21,7 @@ export function jobTable(jobs: readonly JobRow[]): string {
     toTimestamp(job.createdAt),
     job.prLink === null ? "-" : lineText(job.prLink),
   ]);
-  return table([["JOB", "PROJECT", "STATUS", "CREATED", "PULL REQUEST"], ...rows]);
+  return shownTable([["JOB", "PROJECT", "STATUS", "CREATED", "PULL REQUEST"], ...rows]);
 }
 
 /** The keys as a table. It shows only their last characters. */
@@ -34,7 +34,7 @@ export function keyTable(keys: readonly AdminKey[]): string {
     toTimestamp(key.createdAt),
     key.revokedAt === null ? "-" : toTimestamp(key.revokedAt),
   ]);
-  return table([["KEY", "PROJECT", "ENDS IN", "CREATED", "REVOKED"], ...rows]);
+  return shownTable([["KEY", "PROJECT", "ENDS IN", "CREATED", "REVOKED"], ...rows]);
 }
 
 type ShownTurn = TurnRow & { attachments: readonly KeptAttachment[] };
@@ -167,7 +167,8 @@ function block(name: string, text: string | null, maxChars = MAX_SHOWN_CHARS): s
   ];
 }
 
-function table(rows: readonly string[][]): string {
+/** Rows in columns that are as wide as they need to be. */
+export function shownTable(rows: readonly string[][]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
     row

@@ -18,9 +18,11 @@ import { ChangeFeed } from "./change-feed.ts";
 import { earlierTurns } from "./earlier-turns.ts";
 import { ARCHIVE, RetentionStore } from "./retention-store.ts";
 import { QuestionStore } from "./question-store.ts";
+import { MergeStore } from "./merge-store.ts";
 import { SpendingStore } from "./spending-store.ts";
 import type { ListPlace } from "./list-place.ts";
 import { cutOrNull } from "./sent-job.ts";
+import { sumUsage, type UsageOf, type UsageSum } from "./usage-sums.ts";
 import { columnsOf, Tables } from "./tables.ts";
 import type { JobStatus } from "../../shared/contract/job.ts";
 
@@ -38,7 +40,7 @@ const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.
 /** All that the runner has reported about a turn so far, as people see it. */
 export type TurnReport = Pick<TurnRow, "progress" | "step" | "plan" | "usage">;
 /** The parts of a report that are written at once, because the turn depends on them. */
-export type NotedReport = Pick<RunnerReport, "agentRuns" | "isRound" | "brief" | "branch">;
+export type NotedReport = Pick<RunnerReport, "agentRuns" | "isRound" | "brief" | "branch" | "pushed">;
 
 /** A page of a list. `next` is where the following page begins, or null on the last one. */
 export type JobPage = { jobs: JobRow[]; next: ListPlace | null };
@@ -55,6 +57,7 @@ export class JobStore {
   readonly changes: ChangeFeed;
   readonly retention: RetentionStore;
   readonly spending: SpendingStore;
+  readonly merges: MergeStore;
 
   constructor(db: DatabaseSync) {
     this.#tables = new Tables(db, () => this.changes.look());
@@ -63,6 +66,7 @@ export class JobStore {
     this.changes = new ChangeFeed(this.#tables);
     this.retention = new RetentionStore(this.#tables);
     this.spending = new SpendingStore(this.#tables);
+    this.merges = new MergeStore(this.#tables);
   }
 
   /** See {@link earlierTurns}. */
@@ -79,6 +83,11 @@ export class JobStore {
   hasTurnSince(jobId: string, kind: TurnRow["kind"], atMs: number): boolean {
     const sql = `SELECT number FROM turns WHERE job_id = ? AND kind = ? AND accepted_at > ?`;
     return this.#tables.value(z.int(), sql, jobId, kind, atMs) !== null;
+  }
+
+  /** See {@link sumUsage}. */
+  usage(of: UsageOf): UsageSum[] {
+    return sumUsage(this.#tables, of);
   }
 
   /** See {@link wasAnsweredBefore}. */
@@ -221,13 +230,14 @@ export class JobStore {
 
   /**
    * Notes that the turn's agent is about to start, that the turn counts as a round, what its agent
-   * was told, and the branch with its work, as far as they are reported.
+   * was told, the branch with its work, and its commit, as far as they are reported.
    */
-  note(key: TurnKey, { agentRuns, isRound, brief, branch }: NotedReport): void {
+  note(key: TurnKey, { agentRuns, isRound, brief, branch, pushed }: NotedReport): void {
     if (agentRuns === true) this.#note(key, "agent_runs = 1");
     if (isRound === true) this.#note(key, "is_round = 1");
     if (brief !== undefined) this.#note(key, "brief = ?", brief);
     if (branch !== undefined) this.#note(key, "branch = ?", branch);
+    if (pushed !== undefined) this.#note(key, "pushed = ?", pushed);
   }
 
   /**

@@ -35,7 +35,7 @@ export class RetentionStore {
       const ids = this.#tables.ids(sql, projectId, beforeMs, limit);
       for (const id of ids) {
         this.#tables.run(`DELETE FROM overlaps WHERE job_id = ?1 OR other_id = ?1`, id);
-        for (const table of ["questions", "attachments", "followed", "turns"]) {
+        for (const table of ["questions", "attachments", "followed", "merges", "turns"]) {
           this.#tables.run(`DELETE FROM ${table} WHERE job_id = ?`, id);
         }
         this.#tables.run(`DELETE FROM jobs WHERE id = ?`, id);

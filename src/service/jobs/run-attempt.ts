@@ -112,10 +112,10 @@ function inputOf(
     project,
     usedBefore: turn.usage,
     signal,
-    report: ({ agentRuns, isRound, brief, branch, ...shown }) => {
+    report: ({ agentRuns, isRound, brief, branch, pushed, ...shown }) => {
       report.add(shown);
       try {
-        store.note(key, { agentRuns, isRound, brief, branch });
+        store.note(key, { agentRuns, isRound, brief, branch, pushed });
       } catch (thrown) {
         // The turn goes on anyway.
         logger.warn({ error: messageOf(thrown) }, "how the turn goes can't be written down");

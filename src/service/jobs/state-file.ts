@@ -293,4 +293,20 @@ export const serviceSchema: readonly string[] = [
       ON CONFLICT DO UPDATE SET usd = usd + excluded.usd;
   END;
   `,
+  `
+  ALTER TABLE turns ADD COLUMN pushed TEXT; -- The newest commit that the turn pushed.
+  -- The merged pull requests of jobs.
+  CREATE TABLE merges (
+    job_id TEXT NOT NULL REFERENCES jobs (id),
+    link TEXT NOT NULL,
+    project_id TEXT NOT NULL,
+    merged_at INTEGER NOT NULL, -- When it was seen.
+    edits TEXT NOT NULL DEFAULT 'unknown' CHECK (edits IN ('none', 'made', 'unknown')), -- People's.
+    PRIMARY KEY (job_id, link)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX merges_by_time ON merges (merged_at);
+  INSERT INTO merges (job_id, link, project_id, merged_at)
+    SELECT job_id, link, followed.project_id, memory ->> '$.changedAt' FROM followed JOIN jobs ON id = job_id
+    WHERE pull_request ->> '$.state' = 'merged' AND memory ->> '$.changedAt' IS NOT NULL;
+  `,
 ];

@@ -67,6 +67,8 @@ export const RunnerReport = z.object({
   brief: z.string().optional(),
   /** The branch of the remote that the turn's work is on now. */
   branch: z.string().optional(),
+  /** The commit that the turn has pushed. */
+  pushed: z.string().optional(),
 });
 export type RunnerReport = z.infer<typeof RunnerReport>;
 

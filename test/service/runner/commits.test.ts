@@ -32,6 +32,18 @@ it("are by the App's bot, whose id isn't the App's, and which is asked for once"
   expect(await by(world, "docs-agent/job2")).toEqual([bot, bot]);
 });
 
+it("are told to the service, which knows by them what people changed", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const project = world.project(addsPage("one"));
+  await world.run(project);
+  const first = await world.inBare("rev-parse", "docs-agent/job1");
+  expect(new Set(world.told("pushed"))).toEqual(new Set([first.trim()]));
+  // An attempt that died right after its push says it with the next one.
+  const before = world.told("pushed").length;
+  await world.run(project);
+  expect(world.told("pushed").slice(before)).toEqual([first.trim()]);
+});
+
 it("are nobody's if the code host doesn't say whose, and those of the settings if these do", async () => {
   await using world = await openRunnerWorld(LOGIC_ONLY);
   world.api.fault = (request) => (request.includes("/user") ? { kind: "http", status: 403 } : undefined);

@@ -5,7 +5,8 @@ import type { Repository } from "../repository.ts";
 import { ChangeRef, CreateBlob, CreateCommit, CreateTree, readBody } from "./bodies.ts";
 import type { ApiEnv } from "./env.ts";
 import { ApiRefusal, notFound } from "./errors.ts";
-import { loginOf } from "./pulls.ts";
+import { pageOf } from "./paging.ts";
+import { loginOf, named } from "./pulls.ts";
 import { mustFind } from "./repos.ts";
 import { idOf, type Links, refShape } from "./shapes.ts";
 
@@ -14,7 +15,8 @@ const SHA = ":sha{[0-9a-f]{40}}";
 
 /**
  * Adds the routes for git's objects and branches, one by one (docs.github.com/rest/git/blobs,
- * /trees, /commits, /refs). The words of refusals are those that people quote.
+ * /trees, /commits, /refs), and for the commits of a pull request. The words of refusals are those
+ * that people quote.
  */
 export function addGitDataRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.post(`${GIT}/blobs`, async (context) => {
@@ -65,6 +67,17 @@ export function addGitDataRoutes(api: Hono<ApiEnv>, host: Host): void {
     const sha = context.req.param("sha");
     if (!(await repository.hasCommit(sha))) throw notFound();
     return context.json(await gitCommitShape(repository, sha, host.links()));
+  });
+
+  api.get("/repos/:owner/:repo/pulls/:number/commits", async (context) => {
+    const { pullRequests, pullRequest } = named(context, host);
+    const { repository } = pullRequests;
+    const commits = await pullRequests.commits(pullRequest);
+    if (commits === null) return context.json([]);
+    const all = await repository.commitsBetween(commits.base, commits.head);
+    const page = pageOf(context, all, host.links().apiUrl);
+    const shapes = page.map(async ({ sha }) => commitShape(repository, sha, host.links()));
+    return context.json(await Promise.all(shapes));
   });
 
   // Octokit escapes the slash after "heads", too.

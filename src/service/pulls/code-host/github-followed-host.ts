@@ -10,6 +10,7 @@ import { HostTime, type PullFacts, type PullLook, pullQuery, toLook, toName } fr
 import { toReason } from "./failed-check-words.ts";
 import { readFailedChecks } from "./github-failed-checks.ts";
 import { queryComments, readComments, type ReviewComments } from "./github-review-comments.ts";
+import { type PullCommit, readPullCommits, readTree } from "./github-pull-commits.ts";
 import { readIsBehind, readPull } from "./github-pull-reading.ts";
 import { WriteAccess } from "./write-access.ts";
 
@@ -258,6 +259,16 @@ export class GitHubFollowedHost {
     return files
       .filter(({ status }) => status !== "removed")
       .map(({ filename: path, additions, patch }) => ({ path, additions, patch: patch ?? "" }));
+  }
+
+  /** The commits of a pull request, oldest first. Null if it may have more than are read. */
+  commitsOf(number: number, signal: AbortSignal): Promise<PullCommit[] | null> {
+    return readPullCommits(this.#api, number, signal);
+  }
+
+  /** The tree of a commit, or null if the host doesn't have the commit anymore. */
+  treeOf(sha: string, signal: AbortSignal): Promise<string | null> {
+    return readTree(this.#api, sha, signal);
   }
 
   /** One page of the list, newest change first. Null if it is as it was at `etag`. */

@@ -10,6 +10,7 @@ import { jobBranch } from "../../config/branches.ts";
 import type { FollowedJob } from "../../jobs/followed-store.ts";
 import type { ServiceTaskDeps } from "../../jobs/service-task-deps.ts";
 import { keepFresh } from "./keep-fresh.ts";
+import { editsTask } from "./edits.ts";
 import { liveTask } from "./live.ts";
 import { previewOf } from "./preview.ts";
 import { answerUnasked, untilPassEnds } from "./answer-unasked.ts";
@@ -246,7 +247,7 @@ export class RepositoryFollower {
         // What people ask for comes before what the base branch brings.
         const answering = answerUnasked(this.#deps, job, after, nowMs);
         const fresh = keepFresh(this.#deps, job, after.record, nowMs);
-        return [...answering, ...fresh, ...this.#liveTasks(job, after)];
+        return [...answering, ...fresh, ...this.#mergeTasks(job, after)];
       });
       return { value: null, adds };
     });
@@ -258,10 +259,14 @@ export class RepositoryFollower {
     }
   }
 
-  #liveTasks({ jobId, projectId, link, record: before }: FollowedJob, { record }: AfterLook): NewTask[] {
+  /** Notes that a pull request was merged. Returns the tasks that find out more about that. */
+  #mergeTasks({ jobId, projectId, link, record: before }: FollowedJob, { record }: AfterLook): NewTask[] {
     if (record?.state !== "merged" || before?.state === "merged") return [];
-    if (this.repository.previews.get(projectId)?.liveUrl === undefined) return [];
-    return [liveTask({ jobId, number: record.number, link, mergedAt: this.#deps.clock.now() })];
+    const { store, clock } = this.#deps;
+    const merge = { jobId, number: record.number, link, mergedAt: clock.now() };
+    store.merges.add(jobId, link, merge.mergedAt);
+    const isShown = this.repository.previews.get(projectId)?.liveUrl !== undefined;
+    return [editsTask(merge), ...(isShown ? [liveTask(merge)] : [])];
   }
 
   async #failed(error: RunError): Promise<void> {

@@ -5,6 +5,7 @@ import { type Env, envValue } from "../../config/env.ts";
 import { RunError } from "../../base/run-error.ts";
 import { json } from "../../base/json.ts";
 import { type FollowDeps, numberOf, RepositoryFollower } from "./follow-repository.ts";
+import { findEdits } from "./edits.ts";
 import { type IsLive, lookForLive } from "./live.ts";
 import { repositoriesOf } from "./repositories.ts";
 
@@ -90,12 +91,19 @@ export class Follower {
 
   /** Looks once whether a merged change is on the site. */
   lookForLive(task: Task, stopped: AbortSignal) {
-    const placeOf = (projectId: string | undefined) => {
-      const project = this.#deps.projects.get(projectId ?? "");
-      const host = this.#of(projectId)?.repository.host;
-      return project === undefined || host === undefined ? null : { project, host };
-    };
-    return lookForLive(task, { ...this.#deps, placeOf }, stopped);
+    return lookForLive(task, { ...this.#deps, placeOf: (id) => this.#placeOf(id) }, stopped);
+  }
+
+  /** Finds out if people changed what was merged. */
+  findEdits(task: Task, stopped: AbortSignal) {
+    return findEdits(task, { ...this.#deps, hostOf: (id) => this.#placeOf(id)?.host ?? null }, stopped);
+  }
+
+  /** A project and its code host. Null if either is no longer in the settings. */
+  #placeOf(projectId: string | undefined) {
+    const project = this.#deps.projects.get(projectId ?? "");
+    const host = this.#of(projectId)?.repository.host;
+    return project === undefined || host === undefined ? null : { project, host };
   }
 
   async run(task: Task, stopped: AbortSignal): Promise<TaskEnd> {

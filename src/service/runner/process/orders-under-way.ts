@@ -97,8 +97,8 @@ export class OrdersUnderWay {
         report: (report) => {
           reporter.add(report);
           // The next step may be the end of this process.
-          const { agentRuns, branch, isRound } = report;
-          if ([agentRuns, branch, isRound].some((each) => each !== undefined)) reporter.flush();
+          const { agentRuns, branch, pushed, isRound } = report;
+          if ([agentRuns, branch, pushed, isRound].some((each) => each !== undefined)) reporter.flush();
         },
         ask,
       });

@@ -27,6 +27,8 @@ export async function publishWork(turn: RunnerTurn, given: TurnContext, found: P
   const { project, jobId } = turn;
   const branch = jobBranch(project.pullRequests.branchPrefix, jobId);
   if (!found.push.isInBase) given.report({ branch });
+  // The attempt that pushed it may have died before it said so.
+  if (found.push.note?.isPushed === true) given.report({ pushed: found.push.note.commit });
   const codeHost = given.codeHost && hostAfterPush(given.codeHost, found.push.note, given);
   const context = { ...given, codeHost };
   if (codeHost === null) {

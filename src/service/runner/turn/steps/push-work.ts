@@ -55,6 +55,7 @@ export async function pushWork(
   }
   const pushed = { ...note, commit, isPushed: true, pushedAt: clock.now() };
   await writeTurnNote(folders.notes, jobId, pushed);
+  context.report({ pushed: commit });
   return {
     ...work,
     commit,
