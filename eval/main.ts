@@ -10,6 +10,7 @@ import { defaultStateRoot, evaluate } from "./evaluate.ts";
 import { filesOf, readReport } from "./given.ts";
 import { type ProjectOptions, readProjectSettings } from "./project-options.ts";
 import { mineHistory, type MineOptions } from "./mine/command.ts";
+import { checkHistory } from "./mine/hygiene-of-history.ts";
 import { HALVES, judgeKnown, reachText } from "./reach/reach.ts";
 import { scoreOf } from "./score.ts";
 import { checkDay, EvalOptionError, type EvalOptions, readSettings, shareFrom } from "./settings.ts";
@@ -135,6 +136,16 @@ program
   .option("--out <folder>", "where the tasks go", "eval-mined")
   .option("--json", "print the numbers as JSON")
   .action((options: MineOptions) => mineHistory(options, process.env));
+
+program
+  .command("hygiene")
+  .description("show what the rules of hygiene find in commits that people merged")
+  .requiredOption("--repository <url or path>", "the repository with the documentation")
+  .requiredOption("--since <day>", "the first day, such as 2024-01-01")
+  .option("--limit <number>", "how many of the newest commits", "300")
+  .option("--out <folder>", "where a copy of its history is kept", "eval-mined")
+  .option("--json", "print { commits, commitsWithFindings, findings }")
+  .action(checkHistory);
 
 program
   .command("patch")

@@ -121,7 +121,8 @@ function modelsIn(file: string): Models {
   return read.data.models;
 }
 
-function numberFrom(option: string, text: string, { whole = false } = {}): number {
+/** A positive number, whole if so asked. Throws an {@link EvalOptionError}. */
+export function numberFrom(option: string, text: string, { whole = false } = {}): number {
   const number = Number(text);
   if (number > 0 && Number.isFinite(number) && (!whole || Number.isInteger(number))) return number;
   throw new EvalOptionError(`${option} takes a ${whole ? "whole " : ""}number above 0, not ${text}.`);

@@ -1,7 +1,7 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { DEFAULT_DOCS_GLOBS } from "../../src/service/config/config-schema.ts";
-import { checkDay, EvalOptionError } from "../settings.ts";
+import { checkDay, numberFrom } from "../settings.ts";
 import { keepHistory, landedSince, nameOfRepository } from "./history.ts";
 import { issuesFrom, NO_ISSUES } from "./issues.ts";
 import { mine } from "./mine.ts";
@@ -25,9 +25,7 @@ export async function mineHistory(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
   checkDay("--since", since);
-  const limit = Number(options.limit);
-  if (!Number.isInteger(limit) || limit < 1)
-    throw new EvalOptionError(`--limit takes a whole number above 0, not ${options.limit}.`);
+  const limit = numberFrom("--limit", options.limit, { whole: true });
   const issues = options.issues === undefined ? NO_ISSUES : await issuesFrom(options.issues, env);
   const folder = resolve(out);
   const name = nameOfRepository(repository);

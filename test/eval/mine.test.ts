@@ -195,3 +195,23 @@ it("makes tasks of commits that fixed the docs, and says why the others fall out
     expect.objectContaining({ subject: "Pages stay in the cache for 45 minutes", reason: "fixed-again" }),
   );
 });
+
+it("shows what hygiene finds in the history of a repository", async () => {
+  await using dir = await openTempDir();
+  const repository = dir.file("tidepool");
+  makeHistory(repository, [
+    { message: "First pages", day: "2024-01-02", files: { "docs/preview.md": PREVIEW, "src/a.ts": SERVER } },
+    {
+      message: "Merged by hand",
+      day: "2024-02-01",
+      files: { "docs/preview.md": `${PREVIEW}\n<<<<<<< HEAD\nOne\n=======\nTwo\n>>>>>>> other\n` },
+    },
+    { message: "A word", day: "2024-02-02", files: { "docs/settings.md": SETTINGS } },
+    { message: "Code", day: "2024-02-03", files: { "src/a.ts": `${SERVER}\n<<<<<<< HEAD\n` } },
+  ]);
+  const how = ["--repository", repository, "--since", "2024-01-01", "--out", dir.file("out")];
+  const found = JSON.parse(await evalCommand("hygiene", ...how, "--json"));
+  expect(found).toMatchObject({ commits: 2, commitsWithFindings: 1 });
+  expect(found.findings[0]).toMatchObject({ path: "docs/preview.md", line: 28, rule: "conflict-markers" });
+  expect(await evalCommand("hygiene", ...how, "--limit", "1")).toBe("0 of 1 commits have a finding.\n");
+});
