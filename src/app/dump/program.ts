@@ -5,8 +5,10 @@ import type { Readable, Writable } from "node:stream";
 import { Command } from "commander";
 import type { Clock, Logger } from "../../shared/machine/ports.ts";
 import { isRedisUrl } from "../../shared/store/redis/redis-location.ts";
+import { explain } from "./explain.ts";
+import { explainedText } from "./explained-text.ts";
 import { openRedisSide } from "./redis-side.ts";
-import { openSqliteSide } from "./sqlite-side.ts";
+import { openSqliteSide, readSqliteSide } from "./sqlite-side.ts";
 import { dump, load, type Progress, type Side, StateError, type Totals } from "./transfer.ts";
 
 type StateProgramOptions = {
@@ -25,9 +27,9 @@ type StateProgramOptions = {
 const DEFAULT_STORE_URL = "sqlite://./data/docs-agent.sqlite";
 
 const AFTER = `
-Both work on the store that STORE_URL names (in the environment or in .env;
+All work on the store that STORE_URL names (in the environment or in .env;
 ${DEFAULT_STORE_URL} if it isn't set).
-Stop the app first: all replicas of it.
+Stop the app before dump and load: all replicas of it.
 
 From SQLite to Redis, for example:
   npm run state -- dump > state.jsonl
@@ -42,7 +44,7 @@ what is under way.
 /** The command line that dumps and loads the app's stored state. */
 export function createStateProgram(options: StateProgramOptions): Command {
   const program = new Command("npm run state --")
-    .description("Dumps everything that Docs Agent has stored, or loads a dump into an empty store.")
+    .description("Dumps, loads or explains what Docs Agent has stored.")
     .addHelpText("after", AFTER)
     .configureOutput({ writeOut: options.say, writeErr: options.say })
     .showHelpAfterError("(--help shows how to use it)");
@@ -54,7 +56,22 @@ export function createStateProgram(options: StateProgramOptions): Command {
     .command("load")
     .description("loads a dump from the standard input, and checks that all of it is there")
     .action(() => runLoad(options));
+  program
+    .command("explain")
+    .description("explains what is stored about a message in Slack, also while the app runs")
+    .argument("<permalink>", "what Copy link gives, in quotes")
+    .option("--json", "as JSON")
+    .action((link: string, { json = false }: { json?: boolean }) => runExplain(options, link, json));
   return program;
+}
+
+async function runExplain(options: StateProgramOptions, link: string, isJson: boolean): Promise<void> {
+  const url = storeUrlOf(options);
+  await using source = isRedisUrl(url)
+    ? await openRedisSide({ ...options, url }, false)
+    : readSqliteSide(pathOf(url));
+  const turns = await explain(source, link);
+  options.output.write(isJson ? `${JSON.stringify({ turns }, null, 2)}\n` : explainedText(turns));
 }
 
 async function runDump(options: StateProgramOptions): Promise<void> {

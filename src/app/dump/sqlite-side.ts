@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../shared/machine/ports.ts";
 import {
   isHalfLoaded,
@@ -50,13 +51,7 @@ export async function openSqliteSide(path: string, clock: Clock, isNew: boolean)
   const prepare = preparing(db);
   const name = `sqlite://${file.path ?? ""}`;
 
-  function attempt<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (thrown) {
-      throw toStoreError(name, thrown);
-    }
-  }
+  const attempt = attempting(name);
 
   return {
     name,
@@ -64,16 +59,7 @@ export async function openSqliteSide(path: string, clock: Clock, isNew: boolean)
     assertUnused: async () => {},
     isHalfLoaded: async () => attempt(() => isHalfLoaded(db)),
     markHalfLoaded: async (isHalf) => attempt(() => markHalfLoaded(db, isHalf)),
-    async *entries() {
-      for (const kind of Entry.options.map(({ shape }) => shape.kind.value)) {
-        const rows = db.prepare(ALL[kind]).iterate();
-        for (let row = attempt(() => rows.next()); !row.done; row = attempt(() => rows.next())) {
-          const { entries } = row.value;
-          const parsed = typeof entries === "string" && { entries: JSON.parse(entries) };
-          yield Entry.parse({ kind, ...row.value, ...parsed });
-        }
-      }
-    },
+    entries: () => entriesOf(db, attempt),
     put: async (entries) =>
       attempt(() =>
         transaction(db, () => {
@@ -91,4 +77,41 @@ export async function openSqliteSide(path: string, clock: Clock, isNew: boolean)
       attempt(() => db.exec("BEGIN; DELETE FROM kv; DELETE FROM tasks; DELETE FROM series; COMMIT")),
     [Symbol.asyncDispose]: async () => file.close(),
   };
+}
+
+/**
+ * Opens a file to read it, also while an app is using it. Throws if there is none.
+ */
+export function readSqliteSide(path: string): Pick<Side, "name" | "entries"> & AsyncDisposable {
+  if (!existsSync(path)) {
+    throw new StoreUnavailableError(resolve(path), "there is nothing in it", "Check the path.");
+  }
+  const name = `sqlite://${resolve(path)}`;
+  const attempt = attempting(name);
+  const db = attempt(() => new DatabaseSync(path, { readOnly: true }));
+  return { name, entries: () => entriesOf(db, attempt), [Symbol.asyncDispose]: async () => db.close() };
+}
+
+type Attempt = <T>(work: () => T) => T;
+
+/** Runs work on a file, and says what is wrong with it in words for the operator. */
+function attempting(name: string): Attempt {
+  return (work) => {
+    try {
+      return work();
+    } catch (thrown) {
+      throw toStoreError(name, thrown);
+    }
+  };
+}
+
+async function* entriesOf(db: DatabaseSync, attempt: Attempt): AsyncGenerator<Entry> {
+  for (const kind of Entry.options.map(({ shape }) => shape.kind.value)) {
+    const rows = attempt(() => db.prepare(ALL[kind]).iterate());
+    for (let row = attempt(() => rows.next()); !row.done; row = attempt(() => rows.next())) {
+      const { entries } = row.value;
+      const parsed = typeof entries === "string" && { entries: JSON.parse(entries) };
+      yield Entry.parse({ kind, ...row.value, ...parsed });
+    }
+  }
 }
