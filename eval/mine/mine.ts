@@ -9,7 +9,7 @@ import { isInCode, isSaid, textsIn, type Texts } from "./known.ts";
 import { type MinedTask, minedTask } from "./mined-task.ts";
 import type { ChangedPage, PlaceKind } from "./places.ts";
 import { doubtOf } from "./prove.ts";
-import { linkedIssue, type Request, toldRequest, wordsOf } from "./request.ts";
+import { linkedTo, type Request, toldRequest, wordsOf } from "./request.ts";
 import { isDocsPage, type Reason, screened } from "./screen.ts";
 import { type Found, foundIn, unfairness } from "./select.ts";
 
@@ -96,18 +96,19 @@ async function candidateOf(
   const found = foundIn(pages);
   if (typeof found === "string") return found;
   if (await fixedAgain(commit, found, pages, commits, gitDir)) return "fixed-again";
-  const issue = await linkedIssue(commit, issues);
+  const { issue, pull } = await linkedTo(commit, issues);
   let texts: Texts | null = null;
   const files = await filesAt(gitDir, commit.parent);
   const textsOnce = () => (texts ??= textsIn(files, isDocs));
   const request =
-    issue === null ? told(commit, found, textsOnce) : { from: "issue" as const, words: issue, text: issue };
+    issue === null
+      ? told(pull ?? wordsOf(commit), found, textsOnce)
+      : { from: "issue" as const, words: issue, text: issue };
   return unfairness(found, request, pages, textsOnce) ?? { commit, pages, found, request };
 }
 
 /** What is told, without what the code says, too. */
-function told(commit: Landed, { places }: Found, texts: () => Texts): Request {
-  const words = wordsOf(commit);
+function told(words: string, { places }: Found, texts: () => Texts): Request {
   const said = places.flatMap((place) => place.brought.map((token) => ({ place, token })));
   const found = said.filter(({ token, place }) => isSaid(token, words, place));
   const paths = [...new Set(places.map(({ path }) => path))];

@@ -130,13 +130,19 @@ const LINKED = new RegExp(
 );
 const MENTIONED = /(?<![\w/&])#(\d+)\b/g;
 
-/** The issue that a commit, or the pull request that it names, closes. Null if it isn't known. */
-export async function linkedIssue(
+/** What is known of a commit's issue, and of its pull request. Null if that isn't known. */
+export type Linked = { issue: string | null; pull: string | null };
+
+/**
+ * The words of the issue that a commit, or the pull request that it names, closes. A pull request's
+ * own words are the author's, who knows the answer.
+ */
+export async function linkedTo(
   { subject, body }: Pick<Landed, "subject" | "body">,
   issues: Issues,
-): Promise<string | null> {
+): Promise<Linked> {
   const message = `${subject}\n${body}`;
-  const queue: [owner: string, number: string, isDeep: boolean][] = [
+  const queue: [of: string, number: string, isDeep: boolean][] = [
     ...closedIn(message, false),
     ...[...message.matchAll(MENTIONED)].map(({ 1: number = "" }): [string, string, boolean] => [
       "",
@@ -144,14 +150,15 @@ export async function linkedIssue(
       false,
     ]),
   ];
+  let pull: string | null = null;
   for (const [of, number, isDeep] of queue) {
     const found = await issues(Number(number), of);
-    if (found === null) continue;
-    if (!found.isPull) return issueWords(found);
-    // Its words are the author's, who knows the answer. The issue that it closes has the question.
-    if (!isDeep) queue.push(...closedIn(found.body ?? "", true));
+    if (found?.isPull === false) return { issue: issueWords(found), pull };
+    if (found === null || isDeep) continue;
+    pull ??= asWish(wordsOf({ subject: found.title, body: found.body ?? "" }));
+    queue.push(...closedIn(found.body ?? "", true));
   }
-  return null;
+  return { issue: null, pull };
 }
 
 function closedIn(text: string, isDeep: boolean): [string, string, boolean][] {

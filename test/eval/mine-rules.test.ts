@@ -4,7 +4,7 @@ import { isUndone } from "../../eval/mine/fixed-again.ts";
 import { nameOfRepository, readLog } from "../../eval/mine/history.ts";
 import { asPattern, hasToken } from "../../eval/mine/known.ts";
 import { placesOf } from "../../eval/mine/places.ts";
-import { linkedIssue, toldRequest, wordsOf } from "../../eval/mine/request.ts";
+import { linkedTo, toldRequest, wordsOf } from "../../eval/mine/request.ts";
 import { screened } from "../../eval/mine/screen.ts";
 import { foundIn, unfairness } from "../../eval/mine/select.ts";
 import { sectionsUnder } from "../../eval/page/sections.ts";
@@ -160,10 +160,14 @@ it("follows a pull request to the issue that it closes, and not to its own words
     asked.push(`${of}#${number}`);
     return known.get(number) ?? null;
   };
-  expect(await linkedIssue({ subject: "Fix the port (#34)", body: "" }, issues)).toBe(
-    "Port?\n\nI can't reach 5000.",
-  );
-  expect(await linkedIssue({ subject: "Fix it", body: "Fixes acme/core#5" }, issues)).toBeNull();
+  expect(await linkedTo({ subject: "Fix the port (#34)", body: "" }, issues)).toEqual({
+    issue: "Port?\n\nI can't reach 5000.",
+    pull: "Fix the port\n\nIt is 4173.",
+  });
+  expect(await linkedTo({ subject: "Fix it", body: "Fixes acme/core#5" }, issues)).toEqual({
+    issue: null,
+    pull: null,
+  });
   expect(asked).toEqual(["#34", "#12", "acme/core#5"]);
 });
 

@@ -134,7 +134,12 @@ const ISSUES = [
     title: "outputFolder isn't build",
     body: "The settings page says that outputFolder is build by default. I looked, and it is dist.",
   },
-  { number: 7, title: "docs: correct the default port", body: "It is 4173.", pull_request: {} },
+  {
+    number: 7,
+    title: "Correct the default port of the preview server to `4173`",
+    body: "Nobody got an answer on 5000.\n\n- [x] I read the guide.",
+    pull_request: {},
+  },
 ];
 
 async function evalCommand(...args: string[]): Promise<string> {
@@ -161,7 +166,11 @@ it("makes tasks of commits that fixed the docs, and says why the others fall out
   const tasks = await Promise.all(names.map((name) => readTask(out, name)));
   const requests = new Map(tasks.map(({ request, mined }) => [mined?.date, request]));
   expect(requests.get("2024-02-01")).toBe(
-    "correct the default port of the preview server to what the code says\n\nIt's on docs/guide/preview.md.",
+    [
+      "Correct the default port of the preview server to what the code says",
+      "Nobody got an answer on 5000.",
+      "It's on docs/guide/preview.md.",
+    ].join("\n\n"),
   );
   expect(requests.get("2024-06-01")).toBe(`${ISSUES[0]?.title}\n\n${ISSUES[0]?.body}`);
   expect(await evalCommand("check", "--tasks", out)).toBe(names.map((name) => `ok     ${name}\n`).join(""));
