@@ -11,7 +11,7 @@ import type { ChangedPage, PlaceKind } from "./places.ts";
 import { doubtOf } from "./prove.ts";
 import { linkedTo, type Request, toldRequest, wordsOf } from "./request.ts";
 import { isDocsPage, type Reason, screened } from "./screen.ts";
-import { type Found, foundIn, unfairness } from "./select.ts";
+import { askedFor, type Found, foundIn, kindOf } from "./select.ts";
 
 /** The kinds in the order in which they are taken, each with the largest share that it may be. */
 const ORDER: readonly (readonly [kinds: readonly PlaceKind[], share: number])[] = [
@@ -104,7 +104,9 @@ async function candidateOf(
     issue === null
       ? told(pull ?? wordsOf(commit), found, textsOnce)
       : { from: "issue" as const, words: issue, text: issue };
-  return unfairness(found, request, pages, textsOnce) ?? { commit, pages, found, request };
+  const places = askedFor(found, request, pages, textsOnce);
+  if (typeof places === "string") return places;
+  return { commit, pages, request, found: { ...found, places, kind: kindOf(places) } };
 }
 
 /** What is told, without what the code says, too. */

@@ -3,6 +3,7 @@ import { aligned, type Segment } from "../page/align.ts";
 import { type Block, blocksOf, isPage } from "../page/blocks.ts";
 import { headingText } from "../page/sections.ts";
 import { codeTokens } from "../page/tokens.ts";
+import { likeness, wordsOf } from "../rules/turned.ts";
 import { wordsIn } from "./words.ts";
 
 /** A page before and after a commit. */
@@ -46,22 +47,49 @@ export function placesOf({ path, before, after }: ChangedPage): Place[] {
   );
   if (old === undefined || now === undefined) return [];
   const headings = new Set(old.flatMap(headingsOf));
-  return aligned(old, now, now).segments.flatMap((segment) => {
-    if (segment.before.map(({ form }) => form).join() === segment.reference.map(({ form }) => form).join())
-      return [];
-    const [first] = segment.reference.length > 0 ? segment.reference : segment.before;
-    const among = segment.reference.length > 0 ? now : old;
-    const above = among.slice(0, first === undefined ? 0 : among.indexOf(first));
-    const under = above.flatMap(headingsOf).findLast((heading) => headings.has(heading)) ?? null;
-    return [placeIn(segment, path, under)];
-  });
+  return aligned(old, now, now)
+    .segments.flatMap(pairedParts)
+    .flatMap((segment) => {
+      if (segment.before.map(({ form }) => form).join() === segment.reference.map(({ form }) => form).join())
+        return [];
+      const [first] = segment.reference.length > 0 ? segment.reference : segment.before;
+      const among = segment.reference.length > 0 ? now : old;
+      const above = among.slice(0, first === undefined ? 0 : among.indexOf(first));
+      const under = above.flatMap(headingsOf).findLast((heading) => headings.has(heading)) ?? null;
+      return [placeIn(segment, path, under)];
+    });
+}
+
+/** Blocks with so much in common are one block before and after. */
+const ALIKE = 0.4;
+
+/** Parts of a segment: each block with what it became, and what has no other side. */
+function pairedParts({ before, reference }: Segment): Pick<Segment, "before" | "reference">[] {
+  const left = [...reference];
+  const parts: Pick<Segment, "before" | "reference">[] = [];
+  const alone: Block[] = [];
+  for (const block of before) {
+    const words = wordsOf(block.visible);
+    const alike = left.map((other) =>
+      other.kind === block.kind ? likeness(words, wordsOf(other.visible)) : 0,
+    );
+    const at = alike.indexOf(Math.max(...alike, ALIKE));
+    const [other] = at < 0 ? [] : left.splice(at, 1);
+    if (other === undefined) alone.push(block);
+    else parts.push({ before: [block], reference: [other] });
+  }
+  return alone.length + left.length > 0 ? [...parts, { before: alone, reference: left }] : parts;
 }
 
 function headingsOf({ kind, visible }: Block): string[] {
   return kind === "heading" ? [headingText(visible)] : [];
 }
 
-function placeIn({ before, reference }: Segment, path: string, under: string | null): Place {
+function placeIn(
+  { before, reference }: Pick<Segment, "before" | "reference">,
+  path: string,
+  under: string | null,
+): Place {
   const texts = [before, reference].map((blocks) => blocks.map(({ visible }) => visible).join("\n"));
   const place = { path, under: isPage(path) ? under : null, before: texts[0] ?? "", after: texts[1] ?? "" };
   const [old, now] = [tokensIn(before), tokensIn(reference)];

@@ -7,7 +7,7 @@ import { MAX_LINES, type Reason } from "./screen.ts";
 import { topicsOf } from "./words.ts";
 
 /** More places, or more that comes, than a person has in mind with one request. */
-const MAX_PLACES = 6;
+const MAX_PLACES = 8;
 const MAX_BROUGHT = 8;
 /** More that only words anew isn't what the request is about. */
 const MAX_PROSE = 400;
@@ -42,7 +42,8 @@ function linesOf({ before, after }: ChangedPage): number {
   return parts.reduce((sum, { added, removed, count }) => sum + (added || removed ? count : 0), 0);
 }
 
-function kindOf(places: readonly Place[]): PlaceKind {
+/** The kind of a commit with these places. */
+export function kindOf(places: readonly Place[]): PlaceKind {
   const count = (kind: PlaceKind) => places.filter((place) => place.kind === kind).length;
   const [facts, samples] = [count("fact"), count("sample")];
   if (facts + samples > 0) return samples >= facts ? "sample" : "fact";
@@ -50,46 +51,47 @@ function kindOf(places: readonly Place[]): PlaceKind {
 }
 
 /**
- * Why a request doesn't lead to a commit's places, or to what is right there. Null if whoever reads
- * it and the texts can know both.
+ * The places that a request asks for, if whoever reads it and the texts can know what is right in
+ * all of them, and otherwise why not. What a commit only added, without being asked, needn't come.
  */
-export function unfairness(
+export function askedFor(
   { places }: Found,
   { words }: Request,
   pages: readonly ChangedPage[],
   texts: () => Texts,
-): Reason | null {
+): Place[] | Reason {
+  const isNamed = (place: Place) => place.brought.some((token) => isSaid(token, words, place));
+  const asked = places.filter((place) => place.before !== "" || isNamed(place));
+  if (asked.length === 0) return "addition";
   const isLed = (place: Place) => leadsTo(words, place, pages, texts);
-  const led = places.filter(isLed);
+  const led = asked.filter(isLed);
   const isAsOne = (place: Place) =>
     led.some(
       ({ old, brought }) => old.join() === place.old.join() && brought.join() === place.brought.join(),
     );
-  if (led.length === 0 || !places.every((place) => isLed(place) || isAsOne(place))) return "says-too-little";
-  for (const place of places) {
+  if (led.length === 0 || !asked.every((place) => isLed(place) || isAsOne(place))) return "says-too-little";
+  for (const place of asked) {
     const fault = isSlipOnly(place, texts()) ? null : unknownIn(place, words, texts);
     if (fault !== null) return fault;
   }
-  return null;
+  return asked;
 }
 
 /** More that the request doesn't say is another way to write the place. */
 const MAX_UNSAID = 4;
 
 function unknownIn(place: Place, words: string, texts: () => Texts): Reason | null {
-  const { kind, old, brought, before } = place;
+  const { kind, old, brought } = place;
   const isKnown = (token: string) => isSaid(token, words, place);
   const said = [...old, ...brought].filter(isKnown);
   const unsaid = brought.filter((token) => !isKnown(token));
   if (brought.length === 0) return said.length > 0 || leadsToHeading(words, place) ? null : "says-too-little";
   if (old.length + brought.length - said.length > MAX_UNSAID) return "says-too-little";
   const isNamed = unsaid.length < brought.length;
-  if (old.length === 0 && !isNamed)
-    return kind === "link" && brought.every((token) => isInternal(token, place) && isNamedPage(token, words))
-      ? null
-      : before === ""
-        ? "addition"
-        : "unknowable";
+  if (old.length === 0 && !isNamed) {
+    const isLinked = (token: string) => isInternal(token, place) && isNamedPage(token, words);
+    return brought.every(isLinked) ? null : "unknowable";
+  }
   // In prose, other words may be right, too. So they have to be given.
   if (kind === "words" && unsaid.length > 0) return "unknowable";
   const isThere = (token: string) =>
@@ -106,10 +108,11 @@ function leadsToHeading(words: string, { before }: Place): boolean {
   return heading.size > 0 && [...heading].some((topic) => about.has(topic));
 }
 
-/** True if words name the page that a link leads to. */
+/** True if words name the page, or the section, that a link leads to. */
 function isNamedPage(target: string, words: string): boolean {
   const about = topicsOf(words);
-  return [...topicsOf(target.split("/").at(-1) ?? "")].some((topic) => about.has(topic));
+  const topics = topicsOf(target.split(/[/#]/).at(-1) ?? "");
+  return topics.size > 0 && [...topics].every((topic) => about.has(topic));
 }
 
 /** The links check says if it leads somewhere, and no page is new. */

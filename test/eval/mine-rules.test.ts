@@ -6,7 +6,7 @@ import { asPattern, hasToken } from "../../eval/mine/known.ts";
 import { placesOf } from "../../eval/mine/places.ts";
 import { linkedTo, toldRequest, wordsOf } from "../../eval/mine/request.ts";
 import { screened } from "../../eval/mine/screen.ts";
-import { foundIn, unfairness } from "../../eval/mine/select.ts";
+import { askedFor, foundIn } from "../../eval/mine/select.ts";
 import { sectionsUnder } from "../../eval/page/sections.ts";
 
 const COMMIT = {
@@ -125,7 +125,8 @@ it("asks for what the request, the code or the docs can tell", () => {
       ] as const,
       code,
     });
-    return unfairness(found, { from: "told", words, text: words }, [page], texts);
+    const places = askedFor(found, { from: "told", words, text: words }, [page], texts);
+    return typeof places === "string" ? places : null;
   };
   expect(reasonFor("the port is 4173", "`5000`", "`4173`")).toBeNull();
   expect(reasonFor("the port is wrong", "`5000`", "`4173`")).toBe("unknowable");
@@ -137,6 +138,19 @@ it("asks for what the request, the code or the docs can tell", () => {
   expect(reasonFor("update a.md", "`5000`", "`4173`", [code])).toBe("says-too-little");
   expect(reasonFor("fix a typo", "whne", "when")).toBeNull();
   expect(reasonFor("fix a dead link", "setings.md", "settings.md")).toBeNull();
+});
+
+it("needs nothing that a commit added without being asked", () => {
+  const both = PAGE.replace("`5000`", "`4173`").replace("## Start", "Read `docs/more.md`, too.\n\n## Start");
+  const page = { path: "docs/a.md", before: PAGE, after: both };
+  const found = foundIn([page]);
+  if (typeof found === "string") throw new Error(found);
+  expect(found.places).toHaveLength(2);
+  const words = "the port is 4173";
+  const texts = () => ({ docs: [], code: [] });
+  expect(askedFor(found, { from: "told", words, text: words }, [page], texts)).toMatchObject([
+    { brought: ["4173"] },
+  ]);
 });
 
 it("words a request as a person does", () => {
