@@ -9,7 +9,7 @@ import { isInCode, isSaid, textsIn, type Texts } from "./known.ts";
 import { type MinedTask, minedTask } from "./mined-task.ts";
 import type { ChangedPage, PlaceKind } from "./places.ts";
 import { doubtOf } from "./prove.ts";
-import { linkedTo, type Request, toldRequest, wordsOf } from "./request.ts";
+import { linkedTo, messageWords, type Request, toldRequest } from "./request.ts";
 import { isDocsPage, type Reason, screened } from "./screen.ts";
 import { askedFor, type Found, foundIn, kindOf } from "./select.ts";
 
@@ -102,7 +102,7 @@ async function candidateOf(
   const textsOnce = () => (texts ??= textsIn(files, isDocs));
   const request =
     issue === null
-      ? told(pull ?? wordsOf(commit), found, textsOnce)
+      ? told(pull ?? messageWords(commit), found, textsOnce)
       : { from: "issue" as const, words: issue, text: issue };
   const places = askedFor(found, request, pages, textsOnce);
   if (typeof places === "string") return places;

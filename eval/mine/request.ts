@@ -32,7 +32,7 @@ const CLOSING = new RegExp(
 const NUMBER = /\s*\(?(?:\b(?:gh|pr|see|issue)[- ]?)?(?<![\w/&])#\d+\)?/gi;
 
 /** The words of a commit's message as a person would say them, without what its tools add. */
-export function wordsOf({ subject, body }: Pick<Landed, "subject" | "body">): string {
+export function messageWords({ subject, body }: Pick<Landed, "subject" | "body">): string {
   const isMerge = /^Merge (?:pull request|PR) #\d+/i.test(subject);
   const lines = withoutComments(body)
     .split("\n")
@@ -155,7 +155,7 @@ export async function linkedTo(
     const found = await issues(Number(number), of);
     if (found?.isPull === false) return { issue: issueWords(found), pull };
     if (found === null || isDeep) continue;
-    pull ??= asWish(wordsOf({ subject: found.title, body: found.body ?? "" }));
+    pull ??= asWish(messageWords({ subject: found.title, body: found.body ?? "" }));
     queue.push(...closedIn(found.body ?? "", true));
   }
   return { issue: null, pull };

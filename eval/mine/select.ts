@@ -4,13 +4,15 @@ import { hasToken, isInCode, isInDocs, isSaid, isSlipOnly, type Texts } from "./
 import { type ChangedPage, type Place, type PlaceKind, placesOf } from "./places.ts";
 import type { Request } from "./request.ts";
 import { MAX_LINES, type Reason } from "./screen.ts";
-import { topicsOf } from "./words.ts";
+import { topicsOf, wordsIn } from "./words.ts";
 
 /** More places, or more that comes, than a person has in mind with one request. */
 const MAX_PLACES = 8;
 const MAX_BROUGHT = 8;
 /** More that only words anew isn't what the request is about. */
-const MAX_PROSE = 400;
+const MAX_PROSE = 200;
+/** Of a paragraph with more words, nobody can know what it is to say. */
+const MAX_ADDED_WORDS = 12;
 /** A topic that is in a larger share of a page's blocks leads to no place on it. */
 const RARE = 0.25;
 
@@ -52,7 +54,8 @@ export function kindOf(places: readonly Place[]): PlaceKind {
 
 /**
  * The places that a request asks for, if whoever reads it and the texts can know what is right in
- * all of them, and otherwise why not. What a commit only added, without being asked, needn't come.
+ * all of them, and otherwise why not. What a commit only added and slips that it mended besides
+ * needn't come.
  */
 export function askedFor(
   { places }: Found,
@@ -60,9 +63,14 @@ export function askedFor(
   pages: readonly ChangedPage[],
   texts: () => Texts,
 ): Place[] | Reason {
-  const isNamed = (place: Place) => place.brought.some((token) => isSaid(token, words, place));
-  const asked = places.filter((place) => place.before !== "" || isNamed(place));
-  if (asked.length === 0) return "addition";
+  const isNamed = (place: Place) =>
+    [...place.old, ...place.brought].some((token) => isSaid(token, words, place));
+  const isShort = ({ kind, after }: Place) => kind === "sample" || wordsIn(after).length <= MAX_ADDED_WORDS;
+  const asked = places.filter((place) => {
+    if (place.before === "") return isNamed(place) && isShort(place);
+    return !isSlipOnly(place, texts()) || isNamed(place) || ABOUT_KIND.words?.test(words) === true;
+  });
+  if (asked.length === 0) return places.some(({ before }) => before !== "") ? "says-too-little" : "addition";
   const isLed = (place: Place) => leadsTo(words, place, pages, texts);
   const led = asked.filter(isLed);
   const isAsOne = (place: Place) =>

@@ -56,10 +56,10 @@ export function distance(one: string, other: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** True if a word or a line is another one with a slip of the hand. */
+/** True if a word or a line is another one with a slip of the hand. Numbers are never slips. */
 export function isSlip(one: string, other: string): boolean {
   const [first, second] = [one, other].map((text) => text.toLowerCase());
-  if (first === undefined || second === undefined) return false;
+  if (first === undefined || second === undefined || /\d/.test(`${first}${second}`)) return false;
   const longest = Math.max(first.length, second.length);
   if (Math.abs(first.length - second.length) > 2 || longest > 200) return false;
   const sorted = (text: string) => text.split("").toSorted().join("");

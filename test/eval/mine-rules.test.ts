@@ -4,7 +4,7 @@ import { isUndone } from "../../eval/mine/fixed-again.ts";
 import { nameOfRepository, readLog } from "../../eval/mine/history.ts";
 import { asPattern, hasToken } from "../../eval/mine/known.ts";
 import { placesOf } from "../../eval/mine/places.ts";
-import { linkedTo, toldRequest, wordsOf } from "../../eval/mine/request.ts";
+import { linkedTo, toldRequest, messageWords } from "../../eval/mine/request.ts";
 import { screened } from "../../eval/mine/screen.ts";
 import { askedFor, foundIn } from "../../eval/mine/select.ts";
 import { sectionsUnder } from "../../eval/page/sections.ts";
@@ -155,9 +155,9 @@ it("needs nothing that a commit added without being asked", () => {
 
 it("words a request as a person does", () => {
   const body = "The code has another one.\n\nFixes #12\n\n* first try\n\nCo-authored-by: Ben <b@example.com>";
-  const words = wordsOf({ subject: "docs(server)!: Fixed the port (#34)", body });
+  const words = messageWords({ subject: "docs(server)!: Fixed the port (#34)", body });
   expect(words).toBe("Fix the port\n\nThe code has another one.");
-  expect(wordsOf({ subject: "Merge pull request #3 from ana/fix", body: "Correct the port" })).toBe(
+  expect(messageWords({ subject: "Merge pull request #3 from ana/fix", body: "Correct the port" })).toBe(
     "Correct the port",
   );
   const { text } = toldRequest("change the port of the server to `4173`", ["docs/a.md"], ["4173"]);
