@@ -1,5 +1,4 @@
 import { type Files, textOf } from "../files.ts";
-import { isKnown } from "../page/tokens.ts";
 import { likeness, wordsOf } from "../rules/turned.ts";
 import type { Place } from "./places.ts";
 import { isSlip, topicsOf } from "./words.ts";
@@ -7,6 +6,10 @@ import { isSlip, topicsOf } from "./words.ts";
 /** The lines around a mention that say what it is about. */
 const AROUND = 3;
 const MAX_MENTIONS = 40;
+/** More of a line isn't read. */
+const MAX_LINE = 4000;
+/** What was made by a program, where any number stands beside any word. */
+const DATA = /(?:^|[/.-])(?:lock|min|snap|fixtures?)(?:[/.-]|$)|\.(?:svg|lock|map|csv|html|ipynb)$/i;
 /** From here on, two lines say the same of something. */
 const ALIKE = 0.6;
 /** A shorter line is alike by chance. */
@@ -46,21 +49,21 @@ export function hasToken(text: string, token: string): boolean {
   return text.includes(token.trim().split(/\s+/)[0] ?? "") && new RegExp(asPattern(token), "u").test(text);
 }
 
-/** True if code has a token next to words about the same as a place. */
+/**
+ * True if code has a token next to words about the same as a place. A number, or a plain word,
+ * needs them in its line.
+ */
 export function isInCode(token: string, place: Place, request: string, { code }: Texts): boolean {
   const about = topicsOf(`${place.before} ${place.under ?? ""} ${request}`);
   for (const topic of topicsOf(token)) about.delete(topic);
   const isName = token.length >= LONG_NAME && /[\p{L}\d][-_./:@]+[\p{L}\d]|\p{Ll}\p{Lu}|^--/u.test(token);
-  const enough = isName ? 1 : 2;
+  const [enough, around] = isName ? [1, AROUND] : [2, 0];
   let left = MAX_MENTIONS;
-  for (const { lines, nth } of mentions(token, code)) {
-    const near = topicsOf(
-      lines
-        .slice(Math.max(0, nth - AROUND), nth + AROUND + 1)
-        .join(" ")
-        .slice(0, 4000),
-    );
-    if ([...about].filter((topic) => near.has(topic)).length >= enough) return true;
+  for (const { path, lines, nth } of mentions(token, code)) {
+    if (DATA.test(path)) continue;
+    const near = lines.slice(Math.max(0, nth - around), nth + around + 1).join(" ");
+    const topics = topicsOf(near.slice(0, MAX_LINE));
+    if ([...about].filter((topic) => topics.has(topic)).length >= enough) return true;
     left -= 1;
     if (left === 0) return false;
   }
@@ -80,13 +83,15 @@ export function isInDocs(token: string, place: Place, { docs }: Texts): boolean 
   return false;
 }
 
-function* mentions(token: string, texts: readonly Text[]): Generator<{ lines: string[]; nth: number }> {
+type Mention = { path: string; lines: string[]; nth: number };
+
+function* mentions(token: string, texts: readonly Text[]): Generator<Mention> {
   const pattern = new RegExp(asPattern(token), "u");
-  for (const [, text] of texts) {
+  for (const [path, text] of texts) {
     if (!text.includes(token)) continue;
     const lines = text.split("\n");
     for (const [nth, line] of lines.entries())
-      if (line.includes(token) && pattern.test(line)) yield { lines, nth };
+      if (line.includes(token) && pattern.test(line)) yield { path, lines, nth };
   }
 }
 
@@ -109,7 +114,11 @@ export function isSlipOnly({ path, kind, old, brought }: Place, { docs, code }: 
 export function isSaid(token: string, request: string, place: Place): boolean {
   if (!/[\p{L}\p{N}]/u.test(token)) return false;
   if (hasToken(request, token)) return true;
-  if (/^https?:/.test(token) && isKnown(token, `${request}\n${place.old.join("\n")}`)) return true;
+  const [, host, parts] = /^https?:\/\/([^/?#]+)([^?#]*)/.exec(token) ?? [];
+  if (host !== undefined && parts !== undefined) {
+    const known = `${request}\n${place.old.join("\n")}`;
+    return [host, ...parts.split("/")].every((part) => part === "" || hasToken(known, part));
+  }
   const [said, its] = [request, token].map((text) => text.toLowerCase());
   return said !== undefined && its !== undefined && hasToken(said, its);
 }

@@ -137,12 +137,13 @@ function tokensIn(blocks: readonly Block[]): { all: Set<string>; links: Set<stri
     if (!isSample)
       for (const [, ...targets] of block.visible.matchAll(TARGET))
         links.add(targets.find((target) => target !== undefined) ?? "");
-    const tokens = codeTokens(block);
-    if (!isSample) for (const token of tokens) if (/^https?:/.test(token)) links.add(token);
-    const prose = isSample ? block.visible : block.visible.replace(TARGET, " ");
-    for (const token of [...tokens, ...(prose.match(NUMBER) ?? [])]) all.add(token);
     // Comments are prose, which may be worded otherwise.
-    if (isSample) for (const word of prose.replace(COMMENT, " ").match(WORD_OF_CODE) ?? []) all.add(word);
+    const visible = isSample ? block.visible.replace(COMMENT, " ") : block.visible;
+    const tokens = codeTokens({ ...block, visible });
+    if (!isSample) for (const token of tokens) if (/^https?:/.test(token)) links.add(token);
+    const prose = isSample ? visible : visible.replace(TARGET, " ");
+    for (const token of [...tokens, ...(prose.match(NUMBER) ?? [])]) all.add(token);
+    if (isSample) for (const word of prose.match(WORD_OF_CODE) ?? []) all.add(word);
     else for (const { 2: span = "" } of prose.matchAll(SPAN)) if (span.length <= MAX_SPAN) all.add(span);
   }
   for (const link of links) all.add(link);

@@ -93,7 +93,8 @@ function unknownIn(place: Place, words: string, texts: () => Texts): Reason | nu
   const isKnown = (token: string) => isSaid(token, words, place);
   const said = [...old, ...brought].filter(isKnown);
   const unsaid = brought.filter((token) => !isKnown(token));
-  if (brought.length === 0) return said.length > 0 || leadsToHeading(words, place) ? null : "says-too-little";
+  if (brought.length === 0 && leadsToHeading(words, place)) return null;
+  if (said.length === 0 && brought.length === 0) return "says-too-little";
   if (old.length + brought.length - said.length > MAX_UNSAID) return "says-too-little";
   const isNamed = unsaid.length < brought.length;
   if (old.length === 0 && !isNamed) {

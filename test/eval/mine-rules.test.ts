@@ -130,10 +130,7 @@ it("asks for what the request, the code or the docs can tell", () => {
   };
   expect(reasonFor("the port is 4173", "`5000`", "`4173`")).toBeNull();
   expect(reasonFor("the port is wrong", "`5000`", "`4173`")).toBe("unknowable");
-  const code: [string, string] = [
-    "src/server.ts",
-    "// The server listens on it by default.\nconst PORT = 4173;",
-  ];
+  const code: [string, string] = ["src/server.ts", "export const SERVER_PORT = 4173;"];
   expect(reasonFor("the port is wrong", "`5000`", "`4173`", [code])).toBeNull();
   expect(reasonFor("update a.md", "`5000`", "`4173`", [code])).toBe("says-too-little");
   expect(reasonFor("fix a typo", "whne", "when")).toBeNull();
