@@ -8,6 +8,7 @@ import { appFindings, hasAppSettings, readAppSettings } from "./app-findings.ts"
 import type { DoctorFinding } from "./finding.ts";
 import { levelFindings, projectFindings } from "./fit-findings.ts";
 import { clockFinding, diskFinding, nodeFinding, toolFindings } from "./machine-findings.ts";
+import { manifestFindings } from "./manifest-findings.ts";
 import { redisFindings } from "./redis-findings.ts";
 import { readServiceSettings, serviceFindings } from "./service-findings.ts";
 
@@ -19,6 +20,8 @@ export type DoctorOptions = {
   callModel: boolean;
   /** True if the projects' checks aren't run. */
   skipChecks: boolean;
+  /** The Slack app's id, where SLACK_APP_TOKEN doesn't have it. */
+  appId?: string | undefined;
 };
 
 export type DoctorDeps = DoctorOptions & {
@@ -57,8 +60,9 @@ export async function* examine(deps: DoctorDeps): AsyncGenerator<DoctorFinding> 
   yield* clocks(config, ofService, clock);
 }
 
-async function* ofApp(config: Config, { clock }: DoctorDeps): AsyncGenerator<DoctorFinding> {
+async function* ofApp(config: Config, { clock, env, appId }: DoctorDeps): AsyncGenerator<DoctorFinding> {
   yield* appFindings(config, clock);
+  yield* manifestFindings(config, { env, appId });
   yield* redisFindings(config.storeUrl);
   const path = /^sqlite:\/\/(.+)$/.exec(config.storeUrl)?.[1];
   if (path !== undefined) yield await diskFinding("the store", path);

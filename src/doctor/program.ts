@@ -23,6 +23,9 @@ type ProgramDeps = {
 type Options = Omit<DoctorOptions, "configPath"> & { env?: string; config: string; json: boolean };
 
 const AFTER = `
+With an App Configuration Token in SLACK_CONFIG_TOKEN, it also compares the manifest that Slack has with
+this version's. Generate the token at https://api.slack.com/apps, for this run alone.
+
 Exit codes: 0 all is well (there may be warnings), 1 something has to be mended, 2 wrong usage.
 --json writes { "ok": true, "findings": [{ "of", "part", "level", "tried", "found", "todo" }] }, where
 level is ok, warn or fault, and todo may be null.
@@ -41,6 +44,7 @@ export function createDoctorProgram(deps: ProgramDeps): Command {
     )
     .option("--call-model", "call each model, too, which may cost a few tokens", false)
     .option("--skip-checks", "don't run the projects' checks on their base branches", false)
+    .option("--app-id <id>", "the Slack app's id, where SLACK_APP_TOKEN doesn't have it")
     .option("--json", "write the findings as JSON", false)
     .addHelpText("after", AFTER)
     .version(version)

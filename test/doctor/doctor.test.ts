@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { createCodeHost } from "../../world/code-host/index.ts";
+import { ownManifest } from "../../src/app/slack/manifest/own-manifest.ts";
 import type { DoctorFinding } from "../../src/doctor/finding.ts";
 import { diagnose, runDoctor } from "../support/doctor-process.ts";
 import { startRedisServer } from "../support/redis-server.ts";
@@ -210,4 +211,49 @@ it("says how Redis keeps what is in it", { tags: ["all", "redis-server"] }, asyn
     level: "fault",
     found: "it is a standby",
   });
+});
+
+it("compares the manifest that Slack has with this version's", async () => {
+  const { stack, folder, write } = await openPlace();
+  await using _ = stack;
+  const appId = APP_TOKEN.split("-")[2] ?? "";
+  const own = structuredClone(await ownManifest({ kind: "socket" })) as {
+    oauth_config: { scopes: { bot: string[] } };
+  };
+  const old = structuredClone(own);
+  old.oauth_config.scopes.bot = old.oauth_config.scopes.bot.filter((scope) => scope !== "reactions:write");
+  const overHttp = await ownManifest({ kind: "http", host: "docs.acme.com" });
+  const manifests = { [appId]: own, A0OLD: old, A0HTTP: { ...overHttp } };
+  await using slack = await startSlackSide({ configToken: "xoxe.xoxp-1-config", manifests });
+  write({ SLACK_API_URL: slack.apiUrl });
+  const told = async (token: string, ...args: string[]) => {
+    const { findings } = await diagnose(
+      folder.dir.path,
+      { SLACK_CONFIG_TOKEN: token },
+      "--skip-checks",
+      ...args,
+    );
+    expect(JSON.stringify(findings)).not.toContain(token);
+    return findings.filter(({ part }) => part === "manifest");
+  };
+  const right = "xoxe.xoxp-1-config";
+  expect(await told(right)).toEqual([expect.objectContaining({ level: "ok" })]);
+  expect(await told(right, "--app-id", "A0OLD")).toEqual([
+    expect.objectContaining({
+      level: "warn",
+      found: "Slack's lacks something: oauth_config.scopes.bot without reactions:write",
+      todo: expect.stringContaining("--update-manifest"),
+    }),
+  ]);
+  expect(await told(right, "--app-id", "A0HTTP")).toEqual([
+    expect.objectContaining({ level: "fault", found: expect.stringContaining("uses HTTP") }),
+    expect.objectContaining({ level: "ok" }),
+  ]);
+  expect(await told("xoxe.xoxp-1-expired")).toEqual([
+    expect.objectContaining({
+      level: "warn",
+      found: "Slack refuses (invalid_auth).",
+      todo: expect.any(String),
+    }),
+  ]);
 });

@@ -104,6 +104,9 @@ export async function startSlackSide(
     moreEvents?: readonly string[];
     /** True if the app is declared as an agent. */
     isAgent?: boolean;
+    configToken?: string;
+    /** The manifests of apps, by their ids. */
+    manifests?: Record<string, Record<string, unknown>>;
   } = {},
 ): Promise<SlackSide> {
   const { withoutScopes = [], moreEvents = [], ...others } = options;

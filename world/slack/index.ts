@@ -1,4 +1,5 @@
 import { DocsAgentError } from "../../src/shared/errors.ts";
+import { type AppManifest, AppManifests } from "./app-manifests.ts";
 import { closeNow, listenOnLoopback } from "../loopback-server.ts";
 import { Deliverer, type SlackDelivery, type DeliveryOutcome, type RedeliverOptions } from "./deliver.ts";
 import { type Call, Faults } from "./faults.ts";
@@ -53,6 +54,10 @@ export type SlackSideOptions = {
   botToken: string;
   /** The token for Socket Mode. Without it, nothing connects that way. */
   appToken?: string;
+  /** An App Configuration Token, which creates and changes apps. */
+  configToken?: string;
+  /** The manifests of the apps that are there, by their ids. @default none */
+  manifests?: Readonly<Record<string, AppManifest>>;
   /** The address for Slack's requests. It may be set later. */
   appUrl?: string;
   /** The time that the app has for an ack. @default 3000, as at Slack */
@@ -86,6 +91,8 @@ export interface SlackSide extends AsyncDisposable {
   readonly workspace: Workspace;
   readonly faults: Faults;
   readonly socketMode: SocketModeSide;
+  /** The apps that were made from manifests. */
+  readonly manifests: AppManifests;
   /** Every call that the app made, in order of arrival. */
   readonly calls: readonly Call[];
   /** Every request for a file. */
@@ -134,6 +141,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
   const triggers = new Triggers(slackNow);
   const responseUrls = new ResponseUrls(workspace, slackNow);
   const socketMode = new SocketModeSide(workspace.bot.appId);
+  const manifests = new AppManifests(options.manifests);
   const faults = new Faults();
   const events = (options.events ?? ["app_mention"]).filter((name) => {
     const scope = EVENT_SCOPES[name];
@@ -156,12 +164,13 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
       views,
       triggers,
       socketMode,
+      manifests,
       limits,
       scopes: options.scopes,
       events,
       isAgent: options.isAgent === true,
     },
-    tokens: { bot: options.botToken, app: options.appToken },
+    tokens: { bot: options.botToken, app: options.appToken, config: options.configToken },
     responseUrls,
     socketMode,
     faults,
@@ -188,6 +197,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
     workspace,
     faults,
     socketMode,
+    manifests,
     calls,
     downloads,
     get refusedCalls() {

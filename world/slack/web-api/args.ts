@@ -11,7 +11,7 @@ const Json = z.record(z.string(), z.unknown());
  * Arguments that a form carries as JSON text. `@slack/web-api` does that with everything that isn't
  * a scalar.
  */
-const JSON_ARGUMENTS = ["blocks", "view", "metadata", "attachments", "loading_messages", "files"];
+const JSON_ARGUMENTS = ["blocks", "view", "metadata", "attachments", "loading_messages", "files", "manifest"];
 
 /** Reads a call's body. The token is returned separately, if there is one. */
 export function parseBody(contentType: string, body: string): { args: Args; token: string | undefined } {

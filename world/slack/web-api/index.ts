@@ -7,6 +7,7 @@ import { blocksMethods } from "./blocks.ts";
 import { chatMethods } from "./chat.ts";
 import { conversationsMethods } from "./conversations.ts";
 import { filesMethods } from "./files.ts";
+import { manifestMethods } from "./manifests.ts";
 import { type Method, type MethodContext, type MethodTable, refuseWithoutScope } from "./method.ts";
 import { reactionsMethods } from "./reactions.ts";
 import { teamMethods } from "./team.ts";
@@ -20,11 +21,13 @@ const methods: MethodTable = {
   ...chatMethods,
   ...conversationsMethods,
   ...filesMethods,
+  ...manifestMethods,
   ...reactionsMethods,
   ...viewsMethods,
 };
 
-export type SlackSideTokens = { bot: string; app: string | undefined };
+/** `config` is an App Configuration Token. */
+export type SlackSideTokens = { bot: string; app: string | undefined; config: string | undefined };
 
 /**
  * Returns the answer to a Web API call: the body that Slack sends with HTTP 200, including
@@ -54,8 +57,8 @@ function authenticate(
   botTokenState: TokenState,
 ): void {
   if (token === undefined || token === "") throw new SlackRefusal("not_authed");
-  if (token !== tokens.bot && token !== tokens.app) throw new SlackRefusal("invalid_auth");
-  const isBotToken = token === tokens.bot;
-  if (isBotToken !== (method.token === "bot")) throw new SlackRefusal("not_allowed_token_type");
-  if (isBotToken && botTokenState !== "active") throw new SlackRefusal(botTokenState);
+  const kind = (["bot", "app", "config"] as const).find((each) => token === tokens[each]);
+  if (kind === undefined) throw new SlackRefusal("invalid_auth");
+  if (kind !== method.token) throw new SlackRefusal("not_allowed_token_type");
+  if (kind === "bot" && botTokenState !== "active") throw new SlackRefusal(botTokenState);
 }

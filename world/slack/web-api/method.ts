@@ -1,3 +1,4 @@
+import type { AppManifests } from "../app-manifests.ts";
 import type { Limits } from "../limits.ts";
 import { SlackRefusal } from "../refusal.ts";
 import type { SocketModeSide } from "../socket-mode.ts";
@@ -13,6 +14,7 @@ export type MethodContext = {
   views: Views;
   triggers: Triggers;
   socketMode: SocketModeSide;
+  manifests: AppManifests;
   limits: Limits;
   /** The bot scopes that the app was installed with. */
   scopes: readonly string[];
@@ -24,7 +26,7 @@ export type MethodContext = {
 
 /** A Web API method: the token it takes, its scopes (any one is enough), and what it does. */
 export type Method = {
-  token: "bot" | "app";
+  token: "bot" | "app" | "config";
   scopes: readonly string[];
   /** Returns the answer without `ok`. Throws a {@link SlackRefusal}. */
   run: (args: Args, context: MethodContext) => Record<string, unknown>;
