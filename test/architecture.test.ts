@@ -91,6 +91,7 @@ const MAY_IMPORT: Record<string, string[]> = {
 const PROGRAMS: Record<string, RegExp> = {
   "src/app": /^src\/(?:app|shared)\//,
   "src/service": /^src\/(?:service|shared)\//,
+  "src/setup": /^src\/(?:setup|doctor|app|service|shared)\//,
   "src/doctor": /^src\/(?:doctor|app|service|shared)\//,
 };
 /** The folders of the runner: what each may import of the others. */

@@ -44,11 +44,14 @@ const Made = z.object({
 });
 const Installations = z.array(z.object({ id: z.int().positive() }));
 
+/** An App that was created. `installationId` is null if nobody installed it in time. */
+export type NewApp = { id: number; keyFile: string; installationId: number | null };
+
 /**
  * Creates an App at the code host with a form that a person submits in their browser, writes its
  * key to a file, and says what to do next. Rejects with a `StartError` that says what is wrong.
  */
-export async function createGitHubApp(options: NewAppOptions): Promise<void> {
+export async function createGitHubApp(options: NewAppOptions): Promise<NewApp> {
   const { keyFile, apiUrl, clock, write, timeLimitMs } = options;
   const secretFile = `${keyFile.replace(/\.pem$/, "")}.webhook-secret`;
   // Checked before the App exists, because its key is shown only once.
@@ -91,6 +94,7 @@ export async function createGitHubApp(options: NewAppOptions): Promise<void> {
       `installationId: ${installationId ?? `…`} }\n\n${installationId === null ? unknown : ""}` +
       "Then run: npm run --silent service -- config check\n",
   );
+  return { id: made.id, keyFile, installationId };
 }
 
 /** Never overwrites a file. Only this user can read it. */
