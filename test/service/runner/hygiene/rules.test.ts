@@ -88,6 +88,7 @@ const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Pa
       `${GOOD_PAGE.slice(0, GOOD_PAGE.indexOf("| name"))}Others:\n\n\`\`\`js\n// details omitted\n\`\`\`\n`,
       and("[...]"),
       and("还有 `...`，例如："),
+      and("Code that passes it to other functions continues to work\nunchanged."),
     ],
   },
   "quoted-name": {
@@ -215,7 +216,14 @@ const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Pa
       with_("[the settings](settings.md)", "(the settings)[/settings]"),
       { text: "Use ``retries` here.\n", path: "a.rst", before: "Use ``retries`` here.\n" },
     ],
-    right: [and("Take 2 ** 3."), and("All of **/*.md."), and("An array a[1](2)."), and("\\*\\*kept")],
+    right: [
+      and("Take 2 ** 3."),
+      and("All of **/*.md."),
+      and("An array a[1](2)."),
+      and("\\*\\*kept"),
+      and("程式碼的概念**「並行」**，它不同。"),
+      and('Yani **"paralellik"**ten.'),
+    ],
   },
   "block-mark": {
     wrong: [

@@ -7,12 +7,17 @@ function stretches(page: DocPage): { from: number; to: number }[] {
   return [...page.blocks.filter(({ kind }) => kind === "paragraph" || kind === "heading"), ...cells];
 }
 
-/** What must come after it in the page's text, where addresses are. */
-type Leftover = { pattern: RegExp; before?: RegExp; says: (around: string) => string };
+/**
+ * `before` must come after it in the page's text, where addresses are, and `unless` must not stand
+ * in the paragraph's text.
+ */
+type Leftover = { pattern: RegExp; before?: RegExp; unless?: RegExp; says: (around: string) => string };
 /** What the parser leaves over as words where a mark has no other half. */
 const LEFTOVERS: readonly Leftover[] = [
   {
     pattern: /(?<![*\\/\w])\*\*(?=[\p{L}\d"'([\uE000])|(?<=[\p{L}\d.,:;!?"')\]\uE000])\*\*(?![*/\w])/gu,
+    // Not in CommonMark, but for other parsers this is bold: 被称为**“并发”**，以及**「平行」**的.
+    unless: /[^\p{L}\p{N}\s*]\*\*[\p{L}\p{N}]|[\p{L}\p{N}]\*\*[^\p{L}\p{N}\s*]/u,
     says: (around) => `"**" stands as text in ${around}: bold begins or ends nowhere.`,
   },
   {
@@ -40,7 +45,8 @@ export const openMark: Rule = (page) => {
   const found: Trace[] = [];
   for (const { from, to } of stretches(page)) {
     const words = page.plain.slice(from, to);
-    for (const { pattern, before, says } of LEFTOVERS) {
+    for (const { pattern, before, unless, says } of LEFTOVERS) {
+      if (unless?.test(page.text.slice(from, to)) === true) continue;
       const match = [...words.matchAll(pattern)].find(
         ({ 0: all, index }) => before?.test(page.text.slice(from + index + all.length, to)) ?? true,
       );

@@ -105,7 +105,10 @@ export const restUnchanged: Rule = (page, before) =>
     const isSample =
       page.prose.slice(at, at + line.length).trim() === "" && !/^\s*(?:<!--|\{\/\*)/.test(line);
     if (!isRest && (isSample || !DOTS_ALONE.test(words))) return [];
-    const isRemark = isRest && !isSample && /^\s*[[(<{…./#*_-]|unchanged/i.test(line);
+    const isMarked = /^\s*[[(<{…./#*_-]/.test(line);
+    // The last line of a paragraph may be "unchanged." alone.
+    if (!isSample && !isMarked && (page.lines[nth - 1] ?? "").trim() !== "") return [];
+    const isRemark = isRest && !isSample && (isMarked || /unchanged/i.test(line));
     if (!isRemark && (before === null || linesLostAt(nth, page, before, isSample) < MIN_LOST)) return [];
     const says = `This stands in place of a part of the page: ${shown(line.trim())}.`;
     return [{ at, key: keyOfText(line), says }];
