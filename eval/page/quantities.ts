@@ -41,7 +41,8 @@ const RATE = new RegExp(
     "^(?:[ \\t\\n]+(?!and\\b|or\\b|und\\b|to\\b)[\\p{L}`*_-]+){0,4}?[ \\t\\n]*",
     String.raw`(?:\/[ ]?|[ \n](?:per|an?|each|every|pro|within an?|in`,
     String.raw`(?: (?:an?|one|every|each|einer|der))?)[ \n]+)`,
-    String.raw`(second|sec|s|minute|min|m|hour|h|day|Sekunde|Minute|Stunde|Tag)\b`,
+    String.raw`(second|sec|s|minute|min|m|hour|h|day|week|month|year`,
+    String.raw`|Sekunde|Minute|Stunde|Tag|Woche|Monat|Jahr)\b`,
   ].join(""),
   "u",
 );
@@ -55,6 +56,9 @@ const RATE_NAMES: Readonly<Record<string, string>> = {
   Minute: "minute",
   Stunde: "hour",
   Tag: "day",
+  Woche: "week",
+  Monat: "month",
+  Jahr: "year",
 };
 
 /** The quantities that a text names, in their order. `locale` says what commas and dots mean. */

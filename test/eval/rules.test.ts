@@ -20,6 +20,7 @@ describe("a quantity", () => {
     ["the seventh step", "en", ["plain", 7]],
     ["the sixteenth person", "en", ["plain", 16]],
     ["5 million events", "en", ["plain", 5e6]],
+    ["5 million events a month", "en", ["rate", 5e6 / 2_592_000]],
     ["1.5 billion events a day", "en", ["rate", 1.5e9 / 86_400]],
   ])("is read from %s", (text, locale, [dimension, value]) => {
     const [found] = quantitiesIn(text, locale as string);
