@@ -25,14 +25,24 @@ function isName(word: string): boolean {
   );
 }
 
-/** True if a token, or each of its parts, stands in a text. */
+/** True if a token, or each of its parts, stands in a text, as a whole. */
 export function isKnown(token: string, text: string): boolean {
-  if (text.includes(token)) return true;
-  const address = /^https?:\/\/([^/?#]+)([^?#]*)/.exec(token);
-  if (address !== null)
-    return (
-      text.includes(address[1] ?? "") && (address[2] ?? "").split("/").every((part) => text.includes(part))
-    );
-  const parts = token.split(/[/:@.]+/).filter((part) => part !== "");
-  return parts.length > 1 && parts.every((part) => text.includes(part));
+  if (standsIn(token, text)) return true;
+  const [, host = "", path = ""] = /^https?:\/\/([^/?#]+)([^?#]*)/.exec(token) ?? [];
+  const parts = host === "" ? token.split(/[/:@.]+/) : [host, ...path.split("/")];
+  const named = parts.filter((part) => part !== "");
+  return (host !== "" || named.length > 1) && named.every((part) => standsIn(part, text));
 }
+
+/** True if a text has these words, and not only as a part of a longer word or flag. */
+function standsIn(words: string, text: string): boolean {
+  const goesOn = words.startsWith("--") ? /^[\p{L}\d_-]/u : /^[\p{L}\d_]/u;
+  for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
+    const isCutBefore = WORD.test(words[0] ?? "") && WORD.test(text[at - 1] ?? "");
+    const isCutAfter = WORD.test(words.at(-1) ?? "") && goesOn.test(text[at + words.length] ?? "");
+    if (!isCutBefore && !isCutAfter) return true;
+  }
+  return false;
+}
+
+const WORD = /[\p{L}\d_]/u;

@@ -118,9 +118,15 @@ function disagreement(text: string, reference: readonly Statement[], locale: str
   const other = reference.filter((each) => hasOtherNumbers(text, each.text, locale));
   const isAsOne = reference.some((each) => !other.includes(each) && hasSameWords(each.text, text, locale));
   if (other.length > 0 && !isAsOne) return [text];
-  const turned = turnedAgainst(...withoutSameNumbers(text, alike.text, locale));
+  const isWider = cellsOf(text) > cellsOf(alike.text);
+  const its = isWider ? text.replace(ANSWERED, " |") : text;
+  const turned = turnedAgainst(...withoutSameNumbers(its, alike.text, locale));
   return turned === null ? [] : [`"${text}" ${turned}`];
 }
+
+/** A cell of another column answers another question. */
+const ANSWERED = / \| (?:yes|no)(?= \|)/gi;
+const cellsOf = (text: string) => text.split(" | ").length;
 
 function hasSameWords(one: string, other: string, locale: string): boolean {
   return nearest(one, [{ text: other }], 1) !== null && !hasOtherNumbers(one, other, locale);

@@ -56,12 +56,17 @@ function isData(path: string, { before, after }: Solved): boolean {
 const NEW_SHARE = 1.5;
 const NEW_SPARE = 2;
 
+/** Pages that are read by their lines. How many lines a text takes is up to the solution. */
+const LINED = /\.(?:adoc|asciidoc|rst)$/i;
+
 /** A block that a solution adds, and whether the reference changes something in its place. */
 type Added = { block: string; isMeant: boolean };
 
 function addedBlocks({ path, segments }: LaidFile, isFree: (text: string) => boolean): Added[] {
-  if (!isPage(path)) return [];
+  const isLined = LINED.test(path);
+  if (!isPage(path) && !isLined) return [];
   return segments.flatMap(({ before, reference, after }) => {
+    if (isLined && before.length + reference.length > 0) return [];
     const isNew = before.length === 0 && reference.length > 0;
     const room = isNew
       ? Math.ceil(NEW_SHARE * reference.length) + NEW_SPARE

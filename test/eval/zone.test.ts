@@ -79,6 +79,37 @@ describe("what the reference leaves alone", () => {
     expect(zoneOf(after, {}, nothing, 1)).toBeNull();
   });
 
+  it.each([
+    ["a flag", "`--window-size`", "`--window`"],
+    ["a file", "`limits.json`", "`limits.js`"],
+    ["an address", "https://api.example.com/limits", "https://api.example.co/limits"],
+  ])("knows %s as a whole alone", (_what, known, cut) => {
+    const each = (word: string) => ({ "a.md": `The limit is in ${known}.\n\nSee ${word} for 20 of them.\n` });
+    const zone = (word: string) =>
+      zoneProblem(
+        solvedOf({
+          before: each("the page"),
+          reference: { "a.md": each("the page")["a.md"].replace("20", "30") },
+          after: { "a.md": each(word)["a.md"].replace("20", "30") },
+        }),
+        { isFree: nothing, adds: 0 },
+      );
+    expect(zone(cut)).toContain("It stands in no source: a.md: ");
+    expect(zone(known)).toBeNull();
+  });
+
+  it("has no room for a line of AsciiDoc where nothing has to change", () => {
+    const page = "= Limits\n\nA key can make 100 calls.\n\n== More\n\nAsk us.\n";
+    const right = page.replace("100", "250");
+    const zone = (after: string) =>
+      zoneProblem(
+        solvedOf({ before: { "a.adoc": page }, reference: { "a.adoc": right }, after: { "a.adoc": after } }),
+        { isFree: nothing, adds: 0 },
+      );
+    expect(zone(`${right}\nOr don't.\n`)).toContain("Added, where nothing has to change: a.adoc: Or don't.");
+    expect(zone(right.replace("can make 250", "can\nmake 250"))).toBeNull();
+  });
+
   it("has no room for another file", () => {
     expect(zoneOf(RIGHT, { "notes.md": "# Notes\n" })).toContain("notes.md");
   });
@@ -106,6 +137,13 @@ describe("where the reference changes something", () => {
     ["numbers in words", RIGHT.replace("make 250 calls", "make two hundred and fifty calls")],
     ["another unit", RIGHT.replace("250/min", "15,000 per hour")],
     ["the version from which on", RIGHT.replace("a minute. Wait", "a minute since 4.2. Wait")],
+    [
+      "another column, with yes and no",
+      RIGHT.replace(
+        "| what | limit |\n|---|---|\n| calls | 250/min |\n| keys | 10 |",
+        "| what | fixed | limit |\n|---|---|---|\n| calls | no | 250/min |\n| keys | yes | 10 |",
+      ),
+    ],
     ["the past", RIGHT.replace("a minute. Wait", "a minute; before, it was 100 calls a minute. Wait")],
   ])("the solution may have %s", (_what, after) => {
     expect(agreementOf(after)).toBeNull();
