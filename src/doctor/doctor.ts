@@ -8,6 +8,7 @@ import { appFindings, hasAppSettings, readAppSettings } from "./app-findings.ts"
 import type { DoctorFinding } from "./finding.ts";
 import { levelFindings, projectFindings } from "./fit-findings.ts";
 import { clockFinding, diskFinding, nodeFinding, toolFindings } from "./machine-findings.ts";
+import { liveFindings, type LivePlace } from "./live-findings.ts";
 import { manifestFindings } from "./manifest-findings.ts";
 import { redisFindings } from "./redis-findings.ts";
 import { readServiceSettings, serviceFindings } from "./service-findings.ts";
@@ -20,6 +21,8 @@ export type DoctorOptions = {
   callModel: boolean;
   /** True if the projects' checks aren't run. */
   skipChecks: boolean;
+  /** Where to try the real thing, once. Null if it isn't tried. */
+  live?: LivePlace | null;
   /** The Slack app's id, where SLACK_APP_TOKEN doesn't have it. */
   appId?: string | undefined;
 };
@@ -58,6 +61,8 @@ export async function* examine(deps: DoctorDeps): AsyncGenerator<DoctorFinding> 
     if (ofService !== null) yield* projectFindings(config, ofService);
   }
   yield* clocks(config, ofService, clock);
+  const { live = null } = deps;
+  if (live !== null) yield* liveFindings({ app: config, service: ofService }, { ...deps, ...live });
 }
 
 async function* ofApp(config: Config, { clock, env, appId }: DoctorDeps): AsyncGenerator<DoctorFinding> {

@@ -5,6 +5,7 @@ import type { Clock } from "../shared/machine/ports.ts";
 import { lineText } from "../service/commands/show.ts";
 import type { Env } from "../service/config/env.ts";
 import { type DoctorOptions, examine } from "./doctor.ts";
+import type { LivePlace } from "./live-findings.ts";
 import { type DoctorFinding, findingText } from "./finding.ts";
 
 type ProgramDeps = {
@@ -20,7 +21,14 @@ type ProgramDeps = {
   onEnd: (ok: boolean) => void;
 };
 
-type Options = Omit<DoctorOptions, "configPath"> & { env?: string; config: string; json: boolean };
+type Options = Omit<DoctorOptions, "configPath" | "live"> & {
+  env?: string;
+  config: string;
+  json: boolean;
+  live: boolean;
+  channel?: string;
+  branch?: string;
+};
 
 const AFTER = `
 With an App Configuration Token in SLACK_CONFIG_TOKEN, it also compares the manifest that Slack has with
@@ -45,12 +53,28 @@ export function createDoctorProgram(deps: ProgramDeps): Command {
     .option("--call-model", "call each model, too, which may cost a few tokens", false)
     .option("--skip-checks", "don't run the projects' checks on their base branches", false)
     .option("--app-id <id>", "the Slack app's id, where SLACK_APP_TOKEN doesn't have it")
+    .option("--live", "try the real thing once, too, in --channel and on --branch", false)
+    .option("--channel <id>", "a Slack channel: a message is posted there, changed and deleted")
+    .option("--branch <name>", "a new branch: a draft of it is opened and closed, and it is removed")
     .option("--json", "write the findings as JSON", false)
     .addHelpText("after", AFTER)
     .version(version)
     .exitOverride()
     .action(
-      async ({ env: envFile = ".env", config: configPath, json, ...options }: Options, command: Command) => {
+      async (
+        {
+          env: envFile = ".env",
+          config: configPath,
+          json,
+          live: isLive,
+          channel,
+          branch,
+          ...others
+        }: Options,
+        command: Command,
+      ) => {
+        const live = isLive ? placeOf(channel, branch) : null;
+        const options = { ...others, live };
         if (command.getOptionValueSource("env") !== undefined && !existsSync(envFile)) {
           throw new StartError(`There is no ${envFile}. Correct --env.`);
         }
@@ -67,6 +91,11 @@ export function createDoctorProgram(deps: ProgramDeps): Command {
         deps.onEnd(faults === 0);
       },
     );
+}
+
+function placeOf(channel: string | undefined, branch: string | undefined): LivePlace {
+  if (channel !== undefined && branch !== undefined) return { channel, branch };
+  throw new StartError("--live posts in a channel and pushes a branch. Name both: --channel and --branch.");
 }
 
 function closingWords(findings: readonly DoctorFinding[], faults: number): string {

@@ -7,7 +7,15 @@ import { diagnose, runDoctor } from "../support/doctor-process.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 import { ServiceFolder } from "../support/service-process.ts";
 import { openTempDir } from "../support/temp-dir.ts";
-import { APP_TOKEN, BOT_TOKEN, environment, SECRETS, startSlackSide } from "../support/world.ts";
+import {
+  APP_TOKEN,
+  BOT_TOKEN,
+  DOCS,
+  environment,
+  RANDOM,
+  SECRETS,
+  startSlackSide,
+} from "../support/world.ts";
 
 const TOKEN = "code-host-token-0123456789";
 
@@ -54,7 +62,7 @@ async function openPlace() {
     writeFileSync(folder.dir.file(".env"), lines.join(""));
   };
   write();
-  return { stack, folder, settings: { ...settings, listen }, slack, write, key };
+  return { stack, folder, settings: { ...settings, listen }, slack, codeHost, write, key };
 }
 
 function partsAt(level: DoctorFinding["level"], findings: readonly DoctorFinding[]): string[] {
@@ -256,4 +264,44 @@ it("compares the manifest that Slack has with this version's", async () => {
       todo: expect.any(String),
     }),
   ]);
+});
+
+it("tries the real thing once in a channel and on a branch, and leaves nothing open", async () => {
+  const { stack, folder, slack, codeHost } = await openPlace();
+  await using _ = stack;
+  const live = async (...args: string[]) => {
+    const { ok, findings } = await diagnose(folder.dir.path, {}, "--live", ...args);
+    return {
+      ok,
+      told: findings.filter(({ of }) => of === "live").map(({ level, found }) => `${level} ${found}`),
+    };
+  };
+  const { ok, told } = await live("--channel", DOCS, "--branch", "docs-agent/doctor");
+  expect(told).toEqual([
+    "ok it can post",
+    "ok it can edit",
+    "ok it can react",
+    "ok it can take the reaction back",
+    "ok it can delete",
+    expect.stringMatching(/^ok http\S+\/acme\/docs\/pulls?\/1$/),
+    "ok it ended without a change",
+  ]);
+  expect(ok).toBe(true);
+  expect(slack.messages(DOCS)).toEqual([]);
+  const pulls = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls?state=all`);
+  expect(await pulls.json()).toMatchObject([{ number: 1, state: "closed", draft: true }]);
+  const branches = `${codeHost.apiUrl}/repos/acme/docs/branches`;
+  expect((await fetch(`${branches}/docs-agent%2Fdoctor`)).status).toBe(404);
+  expect((await fetch(`${branches}/main`)).status).toBe(200);
+  const refused = await live("--channel", RANDOM, "--branch", "main");
+  expect(refused.told.slice(0, 2)).toEqual([
+    "fault The app can't post (not_in_channel).",
+    "fault There is a branch main already.",
+  ]);
+  expect(refused.ok).toBe(false);
+  const { code, stderr } = await runDoctor(folder.dir.path, {}, "--live", "--channel", DOCS);
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("--channel and --branch"),
+  });
 });
