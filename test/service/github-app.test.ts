@@ -84,7 +84,7 @@ it("makes an App, whose key the service then opens pull requests with and keeps 
   expect((await fetch(forged)).status).toBe(400);
   const [elsewhere] = await once(get(pageOf(command), { headers: { host: "evil.example" } }), "response");
   expect(elsewhere).toMatchObject({ statusCode: 403 });
-  expect(await (await fetch(back)).text()).toContain("Go on in the terminal");
+  expect(await (await fetch(back)).text()).toContain("Go back to where you began");
   await command.wrote(/Install it, on the docs repository only: .*\/apps\/acme-docs\/installations\/new/);
   const [made] = codeHost.apps.all.values();
   made?.installations.push({

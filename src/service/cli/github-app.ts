@@ -140,7 +140,7 @@ async function codeFrom(options: NewAppOptions, signal: AbortSignal): Promise<st
       return context.text("This isn't an answer to the form. Open it again.", 400);
     }
     resolve(code);
-    return context.text("The App is created. Go on in the terminal.");
+    return context.text("The App is created. Go back to where you began.");
   });
   // Closing the server waits for this answer.
   const answer = getRequestListener((request) => app.fetch(request));
