@@ -21,8 +21,9 @@ export async function setUpInTerminal(run: SetupRun, talk: Talk): Promise<void> 
 
 async function takeStep(step: SetupStep, run: SetupRun, { prompt, write }: Talk): Promise<void> {
   write(`\n${step.title}\n\n`);
-  for (const { text, link } of await step.words(run.session)) {
+  for (const { text, link, paste } of await step.words(run.session)) {
     write(`${text}\n${link === undefined ? "" : `  ${link.label}: ${link.url}\n`}`);
+    if (paste !== undefined) write(`${paste.text}\n`);
   }
   const values: Record<string, string> = {};
   const fields = step.fields(run.session);

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ownManifest } from "../../src/app/slack/manifest/own-manifest.ts";
 import { startBrowser, violationsOf } from "../support/browser.ts";
 import { need } from "../support/need.ts";
 import { CONFIG_TOKEN, openSetupPlace, SETUP_KEY, SETUP_TOKEN } from "../support/setup-place.ts";
@@ -58,6 +59,9 @@ describe("npm run setup", { timeout: 300_000 }, () => {
       display_information: { name: "Docs Agent" },
       settings: { socket_mode_enabled: true },
     });
+    await tab.locator("summary").filter({ hasText: "The manifest" }).click();
+    const pasted = await tab.getByLabel("The manifest, to paste").inputValue();
+    expect(JSON.parse(pasted)).toEqual(await ownManifest({ kind: "socket" }));
     await tab.getByLabel("Bot User OAuth Token").fill("xoxb-wrong");
     await tab.getByLabel("App-level token").fill(APP_TOKEN);
     await press(tab, "Try the tokens");

@@ -88,15 +88,24 @@ async function stepPart(run: SetupRun, step: SetupStep): Promise<Html> {
   </section>`;
 }
 
-function wordsPart({ text, link }: StepWords): Html {
+function wordsPart({ text, link, paste }: StepWords, index: number): Html {
   return html`<p>
-    ${text}
-    ${
-      link === undefined
-        ? ""
-        : html`<br /><a href="${link.url}" target="_blank" rel="noopener">${link.label}</a>`
-    }
-  </p>`;
+      ${text}
+      ${
+        link === undefined
+          ? ""
+          : html`<br /><a href="${link.url}" target="_blank" rel="noopener">${link.label}</a>`
+      }
+    </p>
+    ${paste === undefined ? "" : pastePart(paste.label, paste.text, index)}`;
+}
+
+function pastePart(label: string, text: string, index: number): Html {
+  return html`<details class="app">
+    <summary>${label}</summary>
+    <label class="unseen" for="paste-${index}">${label}</label>
+    <textarea id="paste-${index}" rows="8" readonly>${text}</textarea>
+  </details>`;
 }
 
 function fieldPart({ name, label, hint, kind, choices = [], initial = "", isOptional }: StepField): Html {

@@ -15,8 +15,12 @@ export type StepField = {
   isOptional?: boolean;
 };
 
-/** A sentence of a step, with a link beside it if there is one. */
-export type StepWords = { text: string; link?: { label: string; url: string } };
+/** A sentence of a step, with a link or a text to copy beside it if there is one. */
+export type StepWords = {
+  text: string;
+  link?: { label: string; url: string };
+  paste?: { label: string; text: string };
+};
 
 /** What was entered, by the fields' names. Trimmed. */
 export type StepValues = Readonly<Record<string, string>>;

@@ -67,10 +67,9 @@ async function wordsFor({ state: { reach = { kind: "socket" }, appId } }: Sessio
     },
     {
       text:
-        "If the page is empty, choose From a manifest there and paste manifest.yml, with " +
-        (reach.kind === "socket"
-          ? "socket_mode_enabled: true."
-          : `${reach.host} in place of YOUR-HOST. Slack checks the address once the app runs.`),
+        "If the page is empty, choose From a manifest and JSON there, and paste the manifest." +
+        (reach.kind === "socket" ? "" : " Slack checks the host's address once the app runs."),
+      paste: { label: "The manifest, to paste", text: JSON.stringify(manifest, null, 2) },
     },
     { text: "Then press Install to Workspace, and copy two secrets from the app's settings." },
   ];
