@@ -50,10 +50,11 @@ export function hasToken(text: string, token: string): boolean {
 }
 
 /**
- * True if code has a token next to words about the same as a place. A number, or a plain word,
- * needs them in its line.
+ * True if code has a token next to words about the same as a place. A number or a short name needs
+ * them in its line. A word in small letters may be anything.
  */
 export function isInCode(token: string, place: Place, request: string, { code }: Texts): boolean {
+  if (/^\p{Ll}+$/u.test(token)) return false;
   const about = topicsOf(`${place.before} ${place.under ?? ""} ${request}`);
   for (const topic of topicsOf(token)) about.delete(topic);
   const isName = token.length >= LONG_NAME && /[\p{L}\d][-_./:@]+[\p{L}\d]|\p{Ll}\p{Lu}|^--/u.test(token);

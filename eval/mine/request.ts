@@ -26,7 +26,7 @@ const TRAILER = new RegExp(
 );
 const CLOSES = String.raw`\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?)\b[:\s]+(?:issue\s+)?`;
 const CLOSING = new RegExp(
-  String.raw`${CLOSES}(?:(?:[\w.-]+\/[\w.-]+)?#\d+|https?:\/\/\S+\/issues\/\d+)[.,;]?`,
+  String.raw`${CLOSES}(?:(?:[\w.-]+\/[\w.-]+)?#\d+|https?:\/\/\S+\/(?:issues|pull)\/\d+)[.,;]?`,
   "gi",
 );
 const NUMBER = /\s*\(?(?:\b(?:gh|pr|see|issue)[- ]?)?(?<![\w/&])#\d+\)?/gi;
@@ -103,10 +103,12 @@ function cut(text: string, most: number): string {
 export function withoutAnswer(text: string, token: string): string {
   const its = `["'\`]*${token.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}["'\`]*`;
   const end = String.raw`(?=[\s.,;)]|$)`;
-  return text
+  const without = text
     .replace(new RegExp(String.raw`\s*\(\s*${its}\s*\)`, "g"), "")
     .replace(new RegExp(String.raw`\s*(?:->|→|=>)\s*${its}${end}`, "g"), " is wrong, see the code")
     .replace(new RegExp(String.raw`\b(to|with|by|into)\s+${its}${end}`, "g"), "$1 what the code says");
+  // Half of an answer would only confuse.
+  return without.includes(token) ? text : without;
 }
 
 /** With fewer of them, words don't say what they are about anymore. */

@@ -97,6 +97,7 @@ function unknownIn(place: Place, words: string, texts: () => Texts): Reason | nu
   if (said.length === 0 && brought.length === 0) return "says-too-little";
   if (old.length + brought.length - said.length > MAX_UNSAID) return "says-too-little";
   const isNamed = unsaid.length < brought.length;
+  if (old.length === 0 && kind !== "sample" && wordsAdded(place) > MAX_ADDED_WORDS) return "unknowable";
   if (old.length === 0 && !isNamed) {
     const isLinked = (token: string) => isInternal(token, place) && isNamedPage(token, words);
     return brought.every(isLinked) ? null : "unknowable";
@@ -108,6 +109,10 @@ function unknownIn(place: Place, words: string, texts: () => Texts): Reason | nu
     isInCode(token, place, words, texts()) ||
     (isNamed && isInDocs(token, place, texts()));
   return unsaid.every(isThere) ? null : "unknowable";
+}
+
+function wordsAdded({ before, after }: Place): number {
+  return wordsIn(after).length - wordsIn(before).length;
 }
 
 /** True if a whole section goes, and the request names it. */
