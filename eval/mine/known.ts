@@ -115,10 +115,10 @@ export function isSlipOnly({ path, kind, old, brought }: Place, { docs, code }: 
 export function isSaid(token: string, request: string, place: Place): boolean {
   if (!/[\p{L}\p{N}]/u.test(token)) return false;
   if (hasToken(request, token)) return true;
-  const [, host, parts] = /^https?:\/\/([^/?#]+)([^?#]*)/.exec(token) ?? [];
-  if (host !== undefined && parts !== undefined) {
+  if (/^https?:\/\//.test(token)) {
     const known = `${request}\n${place.old.join("\n")}`;
-    return [host, ...parts.split("/")].every((part) => part === "" || hasToken(known, part));
+    const parts = token.replace(/^https?:\/\//, "").split(/[/?#&=]/);
+    return parts.every((part) => part === "" || hasToken(known, part));
   }
   const [said, its] = [request, token].map((text) => text.toLowerCase());
   return said !== undefined && its !== undefined && hasToken(said, its);

@@ -13,6 +13,12 @@ const MAX_BROUGHT = 8;
 const MAX_PROSE = 200;
 /** Of a paragraph with more words, nobody can know what it is to say. */
 const MAX_ADDED_WORDS = 12;
+/** With more words that come to a paragraph and weren't asked for, it is worded anew. */
+const MAX_REWORDED = 5;
+/** The same where names only go: what stands in their place is all the more a new wording. */
+const MAX_REPLACED = 2;
+/** What was added besides is all that a commit was about if it is longer. */
+const MAX_BESIDES = 300;
 /** A topic that is in a larger share of a page's blocks leads to no place on it. */
 const RARE = 0.25;
 
@@ -27,16 +33,16 @@ export function foundIn(pages: readonly ChangedPage[]): Found | Reason {
   if (all.length === 0) return "layout";
   const places = all.filter(({ kind }) => kind !== "prose");
   const prose = all.filter(({ kind }) => kind === "prose");
-  const proseLength = prose.reduce(
-    (sum, { before, after }) => sum + Math.max(before.length, after.length),
-    0,
-  );
   if (places.length === 0) return prose.every(({ before }) => before === "") ? "addition" : "prose";
   if (all.every(({ before }) => before === "")) return "addition";
   const brought = places.reduce((sum, place) => sum + place.brought.length, 0);
   if (places.length > MAX_PLACES || brought > MAX_BROUGHT) return "large";
-  if (proseLength > MAX_PROSE) return "prose";
+  if (lengthOf(prose) > MAX_PROSE) return "prose";
   return { places, kind: kindOf(places), lines };
+}
+
+function lengthOf(places: readonly Place[]): number {
+  return places.reduce((sum, { before, after }) => sum + Math.max(before.length, after.length), 0);
 }
 
 function linesOf({ before, after }: ChangedPage): number {
@@ -70,6 +76,8 @@ export function askedFor(
     if (place.before === "") return isNamed(place) && isShort(place);
     return !isSlipOnly(place, texts()) || isNamed(place) || ABOUT_KIND.words?.test(words) === true;
   });
+  const besides = places.filter((place) => !asked.includes(place) && place.before === "");
+  if (lengthOf(besides) > MAX_BESIDES) return "addition";
   if (asked.length === 0) return places.some(({ before }) => before !== "") ? "says-too-little" : "addition";
   const isLed = (place: Place) => leadsTo(words, place, pages, texts);
   const led = asked.filter(isLed);
@@ -93,11 +101,12 @@ function unknownIn(place: Place, words: string, texts: () => Texts): Reason | nu
   const isKnown = (token: string) => isSaid(token, words, place);
   const said = [...old, ...brought].filter(isKnown);
   const unsaid = brought.filter((token) => !isKnown(token));
+  if (kind !== "sample" && newWords(place, words) > (brought.length > 0 ? MAX_REWORDED : MAX_REPLACED))
+    return "prose";
   if (brought.length === 0 && leadsToHeading(words, place)) return null;
   if (said.length === 0 && brought.length === 0) return "says-too-little";
   if (old.length + brought.length - said.length > MAX_UNSAID) return "says-too-little";
   const isNamed = unsaid.length < brought.length;
-  if (old.length === 0 && kind !== "sample" && wordsAdded(place) > MAX_ADDED_WORDS) return "unknowable";
   if (old.length === 0 && !isNamed) {
     const isLinked = (token: string) => isInternal(token, place) && isNamedPage(token, words);
     return brought.every(isLinked) ? null : "unknowable";
@@ -111,8 +120,10 @@ function unknownIn(place: Place, words: string, texts: () => Texts): Reason | nu
   return unsaid.every(isThere) ? null : "unknowable";
 }
 
-function wordsAdded({ before, after }: Place): number {
-  return wordsIn(after).length - wordsIn(before).length;
+/** How many words come that neither stood there nor were said. */
+function newWords({ before, after }: Place, said: string): number {
+  const known = topicsOf(`${before} ${said}`);
+  return [...topicsOf(after)].filter((topic) => !known.has(topic)).length;
 }
 
 /** True if a whole section goes, and the request names it. */
