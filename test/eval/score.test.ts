@@ -111,3 +111,22 @@ it("types the answer if nothing is changed at first, and each follow-up when the
     nextMessage({ ...task, expects: "no-change", followUps: [] }, [{ outcome: "no-changes" }]),
   ).toBeNull();
 });
+
+it("scores what was mined by its request, and fresh tasks beside public ones", () => {
+  const mined = {
+    ...report,
+    about: {
+      one: about({ score: "traffic", mined: { date: "2024-05-01", request: "issue" } }),
+      two: about({ score: "traffic", mined: { date: "2026-03-01", request: "told" } }),
+      three: about({ kind: "sample" }),
+    },
+  };
+  expect(scoreOf(mined).mined).toMatchObject({ issue: { runs: 2 }, told: { runs: 2 } });
+  const score = scoreOf({ ...mined, freshSince: "2026-03-01" });
+  expect(score.mined).toMatchObject({
+    public: { tasks: 1, passed: 1 },
+    fresh: { tasks: 1, passed: 1 },
+  });
+  expect(scoreText(score).join("\n")).toContain("| mined, fresh | 1 of 2 | 50 % |");
+  expect(scoreOf(report).mined).toEqual({});
+});
