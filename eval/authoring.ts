@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { changedPaths, patchOf, readFiles } from "./files.ts";
 import { judge, type Verdict } from "./judge.ts";
 import { doubtOf } from "./mine/prove.ts";
-import { readTask, referenceOf, type Task, taskNames, wrongOnesOf } from "./task.ts";
+import { readTask, referenceOf, type Task, TaskError, taskNames, wrongOnesOf } from "./task.ts";
 
 /** With fewer wrong solutions, little is known about a task's checks. */
 const MIN_WRONG = 4;
@@ -19,7 +19,9 @@ export async function checkTasks(
 ): Promise<{ lines: string[]; isGood: boolean }> {
   const lines: string[] = [];
   let isGood = true;
-  for (const name of names.length > 0 ? names : await taskNames(tasks)) {
+  const all = names.length > 0 ? names : await taskNames(tasks);
+  if (all.length === 0) throw new TaskError(`There are no tasks in ${tasks}.`);
+  for (const name of all) {
     const { faults, details } = await checkTask(await readTask(tasks, name));
     if (faults.length > 0) isGood = false;
     lines.push(`${faults.length === 0 ? "ok   " : "FAULT"}  ${name}`, ...faults.map((fault) => `  ${fault}`));

@@ -6,6 +6,7 @@ const VERDICTS: Record<Comparison["verdict"], string> = {
   better: "The second one is better.",
   worse: "The first one is better.",
   chance: "Chance explains it as well.",
+  nothing: "",
   "too-few": "With fewer than 5 runs of each task, too few to tell.",
 };
 

@@ -26,8 +26,11 @@ export type Comparison = {
   before: Side;
   after: Side;
   difference: Difference;
-  /** `worse` if the interval is below zero, or if more runs did what no run may ever do. */
-  verdict: "better" | "worse" | "chance" | "too-few";
+  /**
+   * `nothing` if no task is the same. `worse` if the interval is below zero, or if more runs did
+   * what no run may ever do.
+   */
+  verdict: "better" | "worse" | "chance" | "too-few" | "nothing";
   /** Only tasks that differ. `isMore` is true if chance hardly explains that one. */
   changed: { task: string; before: string; after: string; isMore: boolean }[];
   /** For each number of runs, the difference that these tasks show four times in five. */
@@ -50,7 +53,7 @@ export function compared(a: Report, b: Report): Comparison {
     before: sideOf(before),
     after: sideOf(after),
     difference,
-    verdict: verdictOf(difference, pairs.length > 0 && fewest >= MIN_RUNS, didMore(a, b, names)),
+    verdict: pairs.length === 0 ? "nothing" : verdictOf(difference, fewest >= MIN_RUNS, didMore(a, b, names)),
     changed: pairs.flatMap((pair, at) =>
       shareOf(pair.before) === shareOf(pair.after)
         ? []
@@ -85,7 +88,11 @@ function pairsOf(a: Report, b: Report): { pairs: NamedPair[]; leftOut: string[] 
   const names = [...new Set([...Object.keys(a.ranWith.tasks), ...Object.keys(b.ranWith.tasks)])].toSorted();
   const isSame = (name: string) =>
     a.ranWith.tasks[name] !== undefined && a.ranWith.tasks[name] === b.ranWith.tasks[name];
-  const passes = ({ runs }: Report, name: string) => runs.filter((run) => of(run, name)).map(isPassed);
+  // Runs that are missing count as not passed.
+  const passes = ({ runs, ranWith }: Report, name: string) => {
+    const there = runs.filter((run) => of(run, name)).map(isPassed);
+    return [...there, ...Array.from({ length: Math.max(0, ranWith.runs - there.length) }, () => false)];
+  };
   const of = ({ task }: TaskRun, name: string) => task === name;
   return {
     pairs: names.filter(isSame).map((name) => ({ name, before: passes(a, name), after: passes(b, name) })),

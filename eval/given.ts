@@ -34,7 +34,16 @@ export async function filesOf(repository: string): Promise<Files> {
 /** Reads a `report.json`. Rejects with an {@link EvalOptionError} if it isn't one. */
 export async function readReport(file: string): Promise<Report> {
   if (!existsSync(file)) throw new EvalOptionError(`There is no file ${file}.`);
-  const report = Report.safeParse(JSON.parse(await readFile(file, "utf8")));
+  const report = Report.safeParse(jsonIn(await readFile(file, "utf8")));
   if (report.success) return report.data;
   throw new EvalOptionError(`${file} isn't a report.json of an evaluation.`);
+}
+
+/** What a JSON text holds, or undefined. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { save } from "./evaluate.ts";
 import { readFiles } from "./files.ts";
-import { filesOf, readReport } from "./given.ts";
+import { filesOf, jsonIn, readReport } from "./given.ts";
 import { judge } from "./judge.ts";
 import { rejudged } from "./rejudge.ts";
 import { isPassed, type Report } from "./report-schema.ts";
@@ -25,7 +25,7 @@ export async function judgeFolder(name: string, options: JudgeOptions): Promise<
   const verdicts = await judge(task, {
     result,
     words: said ?? "",
-    claims: named === null ? null : claimsIn(named),
+    claims: named === null ? null : claimsIn(named, claims ?? ""),
   });
   const checks = verdicts.map(({ check, problem }) => ({
     name: check,
@@ -41,18 +41,11 @@ export async function judgeFolder(name: string, options: JudgeOptions): Promise<
   );
 }
 
-/** The entries of a file of sources that can be read. None if it isn't a list. */
-function claimsIn(text: string): NamedClaim[] {
-  const list = z.array(z.unknown()).catch([]).parse(json(text));
-  return list.flatMap((entry) => NamedClaim.safeParse(entry).data ?? []);
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+/** The entries of a file of sources that can be read. Throws an {@link EvalOptionError}. */
+function claimsIn(text: string, file: string): NamedClaim[] {
+  const list = z.array(z.unknown()).safeParse(jsonIn(text));
+  if (!list.success) throw new EvalOptionError(`${file} isn't a list of sources in JSON.`);
+  return list.data.flatMap((entry) => NamedClaim.safeParse(entry).data ?? []);
 }
 
 type RejudgeOptions = { tasks: string; repository?: string; out?: string };

@@ -4,7 +4,7 @@ import { hygieneFindings } from "../src/service/runner/hygiene/hygiene.ts";
 import { isReadAsText } from "../src/service/runner/workspace/git/changed-pages.ts";
 import { agreementProblem } from "./rules/agreement.ts";
 import { samplesProblem } from "./rules/samples.ts";
-import type { Problem, Solved } from "./rules/solved.ts";
+import { listed, type Problem, type Solved } from "./rules/solved.ts";
 import { sourcesProblem } from "./rules/sources.ts";
 import { deedsProblem } from "./rules/words.ts";
 import { type Typed, typedWords } from "./person.ts";
@@ -67,7 +67,6 @@ function unclean({ before, after }: Solved, task: Judging): Problem {
   const quotedNames = task.quoted.map(({ from }) => from);
   const facts = { words: typedWords(task).join("\n"), quotedNames };
   const found = hygieneFindings({ pages, facts, off: [] });
-  return found.length === 0
-    ? null
-    : found.map(({ path, line, says }) => `${path}:${line} ${says}`).join("\n");
+  const lines = found.map(({ path, line, says }) => `${path}:${line} ${says}`);
+  return listed("Hygiene:", lines);
 }

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
-import { DocsAgentError } from "../src/shared/errors.ts";
 import { checkTasks, writePatch } from "./authoring.ts";
+import { errorText } from "./command-error.ts";
 import { compared } from "./compare.ts";
 import { comparisonText } from "./compare-text.ts";
 import { defaultStateRoot, evaluate } from "./evaluate.ts";
@@ -69,14 +69,18 @@ program
   .description("say which tasks changed between two reports, and how sure that is")
   .argument("<a.json>")
   .argument("<b.json>")
-  .option("--fail-if-worse", "end with exit code 1 if the second one is worse, and that is more than chance")
+  .option(
+    "--fail-if-worse",
+    "exit code 1 if the second one is worse by more than chance, or can't be compared",
+  )
   .option("--json", "print the comparison as JSON")
   .action(async (a: string, b: string, options: { failIfWorse?: boolean; json?: boolean }) => {
     const [before, after] = [await readReport(a), await readReport(b)];
     const comparison = compared(before, after);
     const json = `${JSON.stringify(comparison, null, 2)}\n`;
     process.stdout.write(options.json === true ? json : comparisonText(before, after, comparison));
-    if (options.failIfWorse === true && comparison.verdict === "worse") process.exitCode = 1;
+    const isBad = comparison.verdict === "worse" || comparison.verdict === "nothing";
+    if (options.failIfWorse === true && isBad) process.exitCode = 1;
   });
 
 program
@@ -205,7 +209,10 @@ async function run(given: RunOptions): Promise<void> {
 try {
   await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof DocsAgentError)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  const text = errorText(error);
+  if (text === null) throw error;
+  process.stderr.write(`${text}\n`);
+  // Whoever reads JSON gets JSON.
+  if (process.argv.includes("--json")) process.stdout.write(`${JSON.stringify({ error: text })}\n`);
   process.exitCode = 1;
 }

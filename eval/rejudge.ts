@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { resolve, sep } from "node:path";
 import { changedData, type Files, patched } from "./files.ts";
 import { judgeApart } from "./judge-apart.ts";
 import { isPassed, type Report, type TaskRun } from "./report-schema.ts";
@@ -55,8 +55,9 @@ async function judgedAgain(
 
 async function resultOf({ diff }: TaskRun, folder: string, { base }: Task): Promise<Files | string> {
   if (diff === null) return base;
-  const file = join(folder, diff);
-  if (!existsSync(file)) return `there is no ${diff}, so it stays as it was`;
+  const file = resolve(folder, diff);
+  if (!file.startsWith(resolve(folder, ".") + sep) || !existsSync(file))
+    return `there is no ${diff}, so it stays as it was`;
   const patch = await readFile(file, "utf8");
   try {
     return new Map([...patched(base, patch), ...changedData(patch)]);

@@ -90,10 +90,11 @@ export const Report = z.object({
 });
 export type Report = z.infer<typeof Report>;
 
-/** True if there is a result, and all checks pass. */
+/** True if there is a result, and all checks pass. A result without checks isn't passed. */
 export function isPassed({ outcome, verdicts }: TaskRun): boolean {
   return (
     (outcome === "pull-request" || outcome === "no-changes") &&
+    verdicts.length > 0 &&
     verdicts.every(({ problem }) => problem === null)
   );
 }

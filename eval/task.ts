@@ -107,6 +107,8 @@ export async function taskNames(folder: string): Promise<string[]> {
  * {@link TaskError}.
  */
 export async function readTask(tasks: string, name: string, repository: Files | null = null): Promise<Task> {
+  if (!Name.safeParse(name).success || !existsSync(join(tasks, name, "task.yml")))
+    throw new TaskError(`There is no task ${name} in ${tasks}.`);
   const folder = join(tasks, name);
   const text = await readFile(join(folder, "task.yml"), "utf8");
   const file = TaskFile.safeParse(yamlOf(text, name));

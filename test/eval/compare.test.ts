@@ -35,12 +35,20 @@ function reportOf(tasks: Record<string, readonly boolean[]>, hashes: Record<stri
       (tasks[name] ?? []).map((passes, index) => ({
         ...without({ name }, index + 1, null),
         outcome: passes ? ("pull-request" as const) : ("failed" as const),
+        verdicts: passes ? [{ check: "expected", problem: null }] : [],
       })),
     ),
   };
 }
 
 const all = (passes: boolean, count: number) => Array<boolean>(count).fill(passes);
+
+it("counts runs that are missing as not passed, and compares nothing with nothing", () => {
+  const before = reportOf({ one: all(true, 5) });
+  const stopped = { ...reportOf({ one: all(true, 5) }), runs: [] };
+  expect(compared(before, stopped)).toMatchObject({ verdict: "worse", after: { share: 0 } });
+  expect(compared(before, reportOf({ two: all(true, 5) }))).toMatchObject({ tasks: 0, verdict: "nothing" });
+});
 
 it("says which tasks changed, and that few runs tell little", () => {
   const text = comparisonText(

@@ -83,7 +83,7 @@ it("judges the runs of a report again, and says which are judged otherwise", asy
     about: {},
     runs: [
       run(1, { verdicts: stale, words, diff: "runs/wrong-default-1.patch" }),
-      run(2, { verdicts: [], words, diff: null }),
+      run(2, { verdicts: [{ check: "expected", problem: null }], words, diff: null }),
       run(3, { verdicts: stale, diff: "runs/gone.patch" }),
     ],
   };
@@ -97,4 +97,37 @@ it("judges the runs of a report again, and says which are judged otherwise", asy
   // What its tasks count for wasn't known yet.
   expect(again.about).toMatchObject({ "wrong-default": { score: "traps", kind: "fact" } });
   expect(again.runs.map(({ verdicts }) => verdicts.length > 1)).toEqual([true, true, false]);
+});
+
+it.each<[what: string, args: string[], says: RegExp]>([
+  ["an unknown task", ["judge", "no-such-task", "--repository", "."], /^There is no task no-such-task in /],
+  ["a path", ["judge", "../tasks/date-wanted", "--repository", "."], /^There is no task \.\.\/tasks\//],
+  ["no folder", ["judge", "date-wanted", "--repository", "gone"], /^There is no folder gone\./],
+  ["a file", ["judge", "date-wanted", "--repository", "FILE"], /FILE is a file, and a folder is needed\./],
+  [
+    "no words",
+    ["judge", "date-wanted", "--repository", ".", "--words", "gone"],
+    /^There is no file or folder gone\./,
+  ],
+  [
+    "broken sources",
+    ["judge", "date-wanted", "--repository", ".", "--claims", "FILE"],
+    /FILE isn't a list of sources in JSON\./,
+  ],
+  ["no tasks", ["check", "--tasks", "."], /^There are no tasks in \.\./],
+  ["a broken report", ["rejudge", "FILE"], /FILE isn't a report\.json of an evaluation\./],
+  ["broken reports", ["compare", "FILE", "FILE"], /FILE isn't a report\.json of an evaluation\./],
+])("says in a sentence what it can't use: %s", async (_, args, says) => {
+  await using dir = await openTempDir();
+  await writeFile(dir.file("FILE"), "{broken");
+  const isJson = args[0] === "judge" || args[0] === "compare";
+  const asked = promisify(execFile)(process.execPath, [MAIN, ...args, ...(isJson ? ["--json"] : [])], {
+    cwd: dir.path,
+  });
+  const { stdout, stderr, code } = await asked.then(
+    () => ({ stdout: "", stderr: "", code: 0 }),
+    (error: { stdout: string; stderr: string; code: number }) => error,
+  );
+  const said = isJson ? JSON.parse(stdout).error : stderr;
+  expect([code, said]).toEqual([1, expect.stringMatching(says)]);
 });
