@@ -174,7 +174,7 @@ it("lists every fault of both settings files", { tags: "all" }, async () => {
   );
 });
 
-it("tells a clock by which signatures would be refused", async () => {
+it("tells a clock by which signatures would be refused", { tags: "all" }, async () => {
   const { stack, folder, write } = await openPlace();
   await using _ = stack;
   await using late = await startSlackSide({ now: () => Date.now() - 6 * 60_000 });

@@ -6,7 +6,7 @@ import { need } from "../support/need.ts";
 import { CONFIG_TOKEN, openSetupPlace, SETUP_KEY, SETUP_TOKEN } from "../support/setup-place.ts";
 import { APP_TOKEN, BOT_TOKEN } from "../support/world.ts";
 
-it("asks the same in a terminal, and asks again what was wrong", async () => {
+it("asks the same in a terminal, and asks again what was wrong", { tags: "all" }, async () => {
   need("bubblewrap");
   await using place = await openSetupPlace();
   const setup = place.start("--terminal");
