@@ -7,6 +7,8 @@ import type { NoRecords } from "../shared/store/record-types.ts";
 import { GroupCommit } from "../shared/store/sqlite/group-commit.ts";
 import type { SqliteDatabase } from "../shared/store/sqlite/sqlite-database.ts";
 import { AttachmentFiles } from "./jobs/attachment-files.ts";
+import type { AnyCommand } from "./commands/command-socket.ts";
+import { forget } from "./commands/forget.ts";
 import { type CommandResult, runCommand, type StateCommand } from "./commands/run-command.ts";
 import type { ServiceConfig } from "./config/config.ts";
 import type { Env } from "./config/env.ts";
@@ -97,6 +99,15 @@ export function createJobService(deps: JobServiceDeps) {
         onEnded: turns.onEnded,
         onAnswered: (id, answer) => parts.questions.answered(id, answer),
       });
+      store.changes.look();
+      return result;
+    },
+    /** Carries out any command of the command line. */
+    async doCommand(command: AnyCommand): Promise<CommandResult> {
+      if (command.name !== "forget") return this.runCommand(command);
+      const { db } = deps.database;
+      const { dataDir } = deps.config;
+      const result = await forget(command, { db, dataDir, nowMs: clock.now(), logger: deps.logger });
       store.changes.look();
       return result;
     },

@@ -31,7 +31,7 @@ export async function startJobService(deps: ServeDeps) {
   await deps.runner.open();
   const service = createJobService({ ...deps, database });
   // Accepts commands as long as turns may still be running.
-  starting.use(await serveCommands(config.dataDir, (command) => service.runCommand(command), logger));
+  starting.use(await serveCommands(config.dataDir, (command) => service.doCommand(command), logger));
   let graceMs = 0;
   starting.defer(() => service.stop(graceMs));
   const listening = await serveHttp(service.app, config.listen);

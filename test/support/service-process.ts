@@ -99,6 +99,11 @@ export class ServiceFolder implements AsyncDisposable {
     return this.#spawn([], { KILL_AT_COMMIT: killAtCommit });
   }
 
+  /** Runs a command that ends itself at a commit. Resolves to false if it ended before that. */
+  async runAndDie(killAtCommit: string, ...args: string[]): Promise<boolean> {
+    return (await this.#spawn(args, { KILL_AT_COMMIT: killAtCommit }).exit()) === "SIGKILL";
+  }
+
   /**
    * Leaves the test out without a sandbox, because the service then refuses to start, unless its
    * settings allow it.

@@ -7,9 +7,9 @@ import { loadServiceConfig, type ServiceConfig } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
 import { isSafeHttpUrl } from "../config/repository.ts";
 import type { Finding } from "./check-service.ts";
-import { doCommand } from "../commands/command-socket.ts";
+import { type AnyCommand, doCommand } from "../commands/command-socket.ts";
 import type { NewAppOptions } from "./github-app.ts";
-import { type CommandResult, MAX_LISTED, type StateCommand } from "../commands/run-command.ts";
+import { type CommandResult, MAX_LISTED } from "../commands/run-command.ts";
 import { UsageBy } from "../jobs/usage-sums.ts";
 import { lineText } from "../commands/show.ts";
 import { JobStatus } from "../../shared/contract/job.ts";
@@ -194,10 +194,10 @@ const CLEAR = "\u001b[2J\u001b[H";
  */
 function addStateCommands(
   program: Command,
-  ask: (command: StateCommand) => Promise<CommandResult>,
+  ask: (command: AnyCommand) => Promise<CommandResult>,
   now: () => number,
 ): void {
-  const show = async (command: StateCommand) => write((await ask(command)).text);
+  const show = async (command: AnyCommand) => write((await ask(command)).text);
 
   const keys = program.command("keys").description("admin keys of projects");
   keys
@@ -229,6 +229,12 @@ function addStateCommands(
       const sinceMs = typeof since === "number" ? now() - since : since.atMs;
       return show({ name: "usage", sinceMs, by, project, format: csv ? "csv" : json ? "json" : "table" });
     });
+
+  program
+    .command("forget")
+    .description("remove a person's words, names and files, and say what stays elsewhere")
+    .argument("<user>", "the person's id in Slack, such as U0ANA; a name for requests without an id")
+    .action((user: string) => show({ name: "forget", user }));
 
   const jobs = program.command("jobs").description("jobs and how they went");
   jobs

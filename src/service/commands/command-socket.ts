@@ -4,11 +4,17 @@ import { createServer, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
 import type { Clock, Logger } from "../../shared/machine/ports.ts";
 import { codeOrNameOf, messageOf, StartError } from "../../shared/errors.ts";
 import type { ServiceConfig } from "../config/config.ts";
 import { openDataDir, withState } from "../jobs/state-file.ts";
+import { forget, ForgetCommand } from "./forget.ts";
 import { CommandResult, runCommand, StateCommand } from "./run-command.ts";
+
+/** Everything that the command line asks the owner of the state for. */
+const AnyCommand = z.discriminatedUnion("name", [...StateCommand.options, ForgetCommand]);
+export type AnyCommand = z.infer<typeof AnyCommand>;
 
 const ANSWER_WITHIN_MS = 30_000;
 /** How long a stopping service waits for a command in progress. */
@@ -27,13 +33,14 @@ function socketOf(dataDir: string): string {
 /** Accepts commands from this user on a socket in the data folder, which the caller owns. */
 export async function serveCommands(
   dataDir: string,
-  run: (command: StateCommand) => CommandResult,
+  run: (command: AnyCommand) => CommandResult | Promise<CommandResult>,
   logger: Logger,
 ): Promise<AsyncDisposable> {
   const path = socketOf(dataDir);
   const server = createServer((asked, response) => {
     json(asked)
-      .then((body) => response.end(JSON.stringify(run(StateCommand.parse(body)))))
+      .then((body) => run(AnyCommand.parse(body)))
+      .then((result) => response.end(JSON.stringify(result)))
       .catch((error: unknown) => {
         logger.error({ error: messageOf(error) }, "a command failed");
         response.destroy();
@@ -61,7 +68,7 @@ export async function serveCommands(
 export async function doCommand(
   config: ServiceConfig,
   clock: Clock,
-  command: StateCommand,
+  command: AnyCommand,
 ): Promise<CommandResult> {
   openDataDir(config);
   const giveUpMs = clock.now() + WAIT_MS;
@@ -69,7 +76,9 @@ export async function doCommand(
     const result =
       (await askService(config.dataDir, command)) ??
       (await withState(config, clock, (db) =>
-        runCommand(command, { db, settings: config, nowMs: clock.now() }),
+        command.name === "forget"
+          ? forget(command, { db, dataDir: config.dataDir, nowMs: clock.now() })
+          : runCommand(command, { db, settings: config, nowMs: clock.now() }),
       ));
     if (result?.isRefused === true) throw new StartError(result.text);
     if (result !== null) return result;
@@ -83,7 +92,7 @@ export async function doCommand(
 }
 
 /** Resolves to null if no service is running. */
-async function askService(dataDir: string, command: StateCommand): Promise<CommandResult | null> {
+async function askService(dataDir: string, command: AnyCommand): Promise<CommandResult | null> {
   try {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);

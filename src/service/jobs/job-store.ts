@@ -19,6 +19,7 @@ import { earlierTurns } from "./earlier-turns.ts";
 import { ARCHIVE, RetentionStore } from "./retention-store.ts";
 import { QuestionStore } from "./question-store.ts";
 import { MergeStore } from "./merge-store.ts";
+import { PeopleStore } from "./people-store.ts";
 import { SpendingStore } from "./spending-store.ts";
 import type { ListPlace } from "./list-place.ts";
 import { cutOrNull } from "./sent-job.ts";
@@ -58,6 +59,7 @@ export class JobStore {
   readonly retention: RetentionStore;
   readonly spending: SpendingStore;
   readonly merges: MergeStore;
+  readonly people: PeopleStore;
 
   constructor(db: DatabaseSync) {
     this.#tables = new Tables(db, () => this.changes.look());
@@ -67,6 +69,7 @@ export class JobStore {
     this.retention = new RetentionStore(this.#tables);
     this.spending = new SpendingStore(this.#tables);
     this.merges = new MergeStore(this.#tables);
+    this.people = new PeopleStore(this.#tables);
   }
 
   /** See {@link earlierTurns}. */

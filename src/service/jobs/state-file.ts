@@ -63,7 +63,7 @@ export async function openServiceDatabase(
 export async function withState<T>(
   config: DataDir,
   clock: Clock,
-  work: (db: DatabaseSync) => T,
+  work: (db: DatabaseSync) => T | Promise<T>,
 ): Promise<T | null> {
   const opening = openServiceDatabase(config, { clock, ownerWaitMs: 0 });
   const owned = await opening.catch((thrown: unknown) => {
@@ -72,7 +72,7 @@ export async function withState<T>(
   });
   if (owned === null) return null;
   try {
-    return work(owned.db);
+    return await work(owned.db);
   } finally {
     owned.close();
   }

@@ -113,6 +113,19 @@ export async function forgetAgent(folders: RunnerFolders, jobId: string): Promis
   await rm(join(folders.agents, `${jobId}.json`), { force: true });
 }
 
+/**
+ * Removes what a job's turns left for later ones: notes and the agent's session. None may run or
+ * begin meanwhile. Safe to repeat.
+ */
+export async function removeLeftOf(dataDir: string, jobId: string): Promise<void> {
+  for (const kind of ["", ".answers", ".sources"]) {
+    const note = join(dataDir, "turns", `${jobId}${kind}.json`);
+    for (const file of [note, `${note}.new`]) await rm(file, { force: true });
+  }
+  // A session without its folder isn't found again. Its own note has nothing that anybody wrote.
+  await removeFolder(join(dataDir, "sessions", jobId, "home"));
+}
+
 async function killLeftover(folders: RunnerFolders, name: string): Promise<void> {
   const file = join(folders.agents, name);
   const text = await readFile(file, "utf8").catch(() => "null");
