@@ -6,7 +6,7 @@ import { agreementProblem } from "./rules/agreement.ts";
 import { samplesProblem } from "./rules/samples.ts";
 import { listed, type Problem, type Solved } from "./rules/solved.ts";
 import { sourcesProblem } from "./rules/sources.ts";
-import { deedsProblem } from "./rules/words.ts";
+import { deedsProblem } from "./rules/deeds.ts";
 import { type Typed, typedWords } from "./person.ts";
 import { zoneProblem } from "./rules/zone.ts";
 import type { Solution, Task } from "./task.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Check, problemOf } from "../../eval/checks.ts";
-import { deedsProblem } from "../../eval/rules/words.ts";
+import { deedsProblem } from "../../eval/rules/deeds.ts";
 import { samplesProblem } from "../../eval/rules/samples.ts";
 import { sourcesProblem } from "../../eval/rules/sources.ts";
 import { isSame, quantitiesIn } from "../../eval/page/quantities.ts";
