@@ -126,8 +126,9 @@ function newWords({ before, after }: Place, said: string): number {
   return [...topicsOf(after)].filter((topic) => !known.has(topic)).length;
 }
 
-/** True if a whole section goes, and the request names it. */
-function leadsToHeading(words: string, { before }: Place): boolean {
+/** True if all of a place goes, and the request names it by its first words, as a heading has. */
+function leadsToHeading(words: string, { before, after }: Place): boolean {
+  if (after !== "") return false;
   const heading = topicsOf(before.split("\n")[0] ?? "");
   const about = topicsOf(words);
   return heading.size > 0 && [...heading].some((topic) => about.has(topic));

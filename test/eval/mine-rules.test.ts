@@ -134,6 +134,7 @@ it("asks for what the request, the code or the docs can tell", () => {
   expect(reasonFor("the port is wrong", "`5000`", "`4173`", [code])).toBeNull();
   expect(reasonFor("update a.md", "`5000`", "`4173`", [code])).toBe("says-too-little");
   expect(reasonFor("fix a typo", "whne", "when")).toBeNull();
+  expect(reasonFor("update what it says of addresses", "port `5000`", "one port")).toBe("says-too-little");
   expect(reasonFor("fix a dead link", "setings.md", "settings.md")).toBeNull();
 });
 
