@@ -20,8 +20,18 @@ const LONGER = `${SENTENCE} After three times it gives up, and says so.`;
 /** Pages that a rule refuses, and pages that look alike and are fine. */
 const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Page)[] }> = {
   "conflict-markers": {
-    wrong: [and("<<<<<<< HEAD\nOne\n=======\nTwo\n>>>>>>> main"), and("```\n<<<<<<< ours\n```")],
+    wrong: [
+      and("<<<<<<< HEAD\nOne\n=======\nTwo\n>>>>>>> main"),
+      and("```\n<<<<<<< ours\n```"),
+      and("```\n=======\n<<<<<<< ours\n>>>>>>> theirs\n```"),
+      with_("retries: 3\n", "<<<<<<< HEAD\nretries: 3\n=======\nretries: 4\n>>>>>>> main\n"),
+      and("One.\n\n=======\n\nTwo."),
+    ],
     right: [
+      and("Open the file:\n\n```text\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n```"),
+      and("```\n<<<<<<< a\n1\n||||||| b\n2\n=======\n3\n>>>>>>> c\n```"),
+      and("```\nOne.\n\n=======\n\nTwo.\n```"),
+      ofNew("Install\n=======\n\nRun it.\n", "a.rst"),
       and("Three\n======="),
       and("A merge conflict looks like this:\n\n```\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n```"),
     ],
@@ -257,8 +267,15 @@ const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Pa
     right: [with_("| pause | 10 s |", "| pause |"), and("Either a | b\n\n---"), and("| a | b |\n| c | d |")],
   },
   "undefined-reference": {
-    wrong: [and("See [the guide][guide]."), and("See this[^1].")],
+    wrong: [
+      and("See [the guide][guide]."),
+      and("See [the guide][]."),
+      and("See [it][guide.md]."),
+      and("See this[^1]."),
+    ],
     right: [
+      and("See [Client][acme.Client] and [`acme.Client.get`][]."),
+      and("The type is [string, number][] or [string][]."),
       and("See [the guide][guide].\n\n[guide]: guide.md"),
       { text: and("[b][y]"), before: and("[a][x]") },
       and("`a[1][2]` and m[1][2]"),

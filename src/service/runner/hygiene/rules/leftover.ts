@@ -86,6 +86,10 @@ function openLiterals(page: DocPage): Trace[] {
 }
 
 const REFERENCE = /(?<![\w\])\\])\[([^[\]\n]{1,200})\]\[([^[\]\n]{0,100})\]/g;
+/** Names of code, which a plugin links, and types of TypeScript: `[string, number][]`. */
+const DOTTED = /^`?[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?`?$/;
+const FILE = /\.(?:mdx?|html?|rst|adoc|txt)$/i;
+const TYPE_LIST = /^[\w$.]+\??(?:\s*[,|]\s*[\w$.]+\??)+$|^(?:string|number|boolean|any|unknown|object)$/;
 const FOOTNOTE = /\[\^([^[\]\s]{1,60})\](?!:)/g;
 
 /** Links and footnotes by a name that the page doesn't define. */
@@ -97,7 +101,7 @@ export const undefinedReference: Rule = (page, before) => {
     for (const pattern of [REFERENCE, FOOTNOTE])
       for (const match of words.matchAll(pattern)) {
         const text = page.text.slice(from + match.index, from + match.index + match[0].length);
-        if (match[0] === CODE) continue;
+        if (match[0] === CODE || isOfCode(text)) continue;
         found.push({
           at: from + match.index,
           key: text,
@@ -109,5 +113,12 @@ export const undefinedReference: Rule = (page, before) => {
   // Some sites define such names elsewhere.
   return undefinedReference(before, null, NOBODY).length > 0 ? [] : found;
 };
+
+/** True for a reference whose name is one of code, and for a type that looks like a reference. */
+function isOfCode(reference: string): boolean {
+  const [, words = "", name = ""] = /^\[([^\]]*)\]\[([^\]]*)\]$/.exec(reference) ?? [];
+  const target = name === "" ? words : name;
+  return (DOTTED.test(target) && !FILE.test(target)) || (name === "" && TYPE_LIST.test(words));
+}
 
 const NOBODY = { words: "", quotedNames: [] };

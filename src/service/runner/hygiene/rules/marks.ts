@@ -1,3 +1,4 @@
+import type { DocPage, Stretch } from "../page.ts";
 import { anyOf, eachLine, lineTextAt, type Trace, keyOfText, type Rule, shown } from "../rule.ts";
 
 const CONFLICT = /^(?:<{7}|>{7}|\|{7})(?: \S.*)?$/;
@@ -5,20 +6,56 @@ const BETWEEN = /^={7}$/;
 /** Pages about version control show such marks in samples. */
 const IS_ABOUT_CONFLICTS = /\b(?:conflicts?|merg(?:e|ing)|rebas(?:e|ing))\b/i;
 
-/** Marks of a merge conflict. In a sample of a page about such conflicts, they may be meant. */
-export const conflictMarkers: Rule = (page) => {
+/** Marks of a merge conflict. A whole conflict in a closed sample is meant to be shown. */
+export const conflictMarkers: Rule = (page, before) => {
   const lines = eachLine(page);
   const marks = lines.filter(({ line }) => CONFLICT.test(line));
-  const isMeant = ({ at }: { at: number }) => page.prose[at] === " " && IS_ABOUT_CONFLICTS.test(page.prose);
+  if (marks.length === 0) return lonelyBetween(page);
+  const samples = conflictSamples(page, before);
+  const isAbout = IS_ABOUT_CONFLICTS.test(page.prose);
+  const isMeant = ({ at }: { at: number }) =>
+    (isAbout && page.prose[at] === " ") || samples.some(({ from, to }) => from <= at && at < to);
   const meant = marks.filter((mark) => !isMeant(mark));
   if (meant.length === 0) return [];
-  const between = lines.filter(({ line }) => BETWEEN.test(line));
+  const between = lines.filter((line) => BETWEEN.test(line.line) && !isMeant(line));
   return [...meant, ...between].map(({ line, at }) => ({
     at,
     key: line,
     says: `This line is a mark of a merge conflict: ${shown(line)}.`,
   }));
 };
+
+/** The middle mark of a conflict whose other marks are gone. Under a text it makes a heading. */
+function lonelyBetween(page: DocPage): Trace[] {
+  return page.blocks.flatMap(({ kind, from, to }): Trace[] => {
+    const line = page.text.slice(from, to);
+    if (page.parts.length === 0 || kind !== "paragraph" || !BETWEEN.test(line.trim())) return [];
+    return [{ at: from, key: line, says: `This line is a mark of a merge conflict: ${shown(line)}.` }];
+  });
+}
+
+/** Closed fences with whole conflicts, except where one side is a sample that was there before. */
+function conflictSamples(page: DocPage, before: DocPage | null): Stretch[] {
+  const had = new Set(before?.blocks.map(({ from, to }) => keyOfText(before.text.slice(from, to))));
+  return page.blocks.filter(({ kind, from, to }) => {
+    const all = page.text.slice(from, to).split(/\r?\n/);
+    if (kind !== "code" || !/^\s*(?:`{3,}|~{3,})\s*$/.test(all.length > 1 ? (all.at(-1) ?? "") : ""))
+      return false;
+    const marks = all.filter((line) => CONFLICT.test(line) || BETWEEN.test(line));
+    if (!/^(?:<\|?=>)+$/.test(marks.map((line) => line[0]).join(""))) return false;
+    return !["ours", "theirs"].some((side) => had.has(keyOfText(sideOf(all, side).join("\n"))));
+  });
+}
+
+/** The lines of a sample as one side of a conflict has them. */
+function sideOf(lines: readonly string[], side: string): string[] {
+  let within = "both";
+  return lines.filter((line) => {
+    if (!CONFLICT.test(line) && !BETWEEN.test(line)) return within === "both" || within === side;
+    within = line[0] === "<" ? "ours" : line[0] === "|" ? "base" : line[0] === "=" ? "theirs" : "both";
+    return false;
+  });
+}
 
 const TAGS = anyOf(
   "file, file_?content, new_string, old_string, new_str, old_str, parameter, function_calls, invoke, " +
