@@ -3,6 +3,7 @@ import { isPage, localeOf } from "../page/blocks.ts";
 import { isSame, isSameIn, type Quantity, quantitiesIn, unitsIn } from "../page/quantities.ts";
 import { type Statement, statementsIn } from "../page/statements.ts";
 import { codeTokens } from "../page/tokens.ts";
+import { lostCells } from "./cells.ts";
 import { laidFiles } from "./laid-files.ts";
 import { listed, type Problem, type Solved } from "./solved.ts";
 import { hasOtherNumbers, nearest, turnedAgainst, withoutSameNumbers } from "./turned.ts";
@@ -47,6 +48,7 @@ function faultsOf(segment: Segment, { path, units, isFree }: Around): string[] {
     ...after.flatMap(({ text }) => disagreement(text, stated.reference, locale)),
     ...(isPage(path) ? lostStatements(stated, after, isFree) : []),
     ...(isPage(path) ? lostLines(segment, isFree) : []),
+    ...(isPage(path) ? lostCells(segment) : []),
   ];
 }
 
