@@ -241,7 +241,8 @@ function texts(files: Files, globs: readonly string[]): [path: string, text: str
   return textsOf(files, matcher(globs));
 }
 
-function matcher(globs: readonly string[], but: readonly string[] = []): (path: string) => boolean {
+/** True of the paths that match one of some patterns, and none of the exceptions. */
+export function matcher(globs: readonly string[], but: readonly string[] = []): (path: string) => boolean {
   const isIn = picomatch([...globs], { dot: true });
   const isOut = picomatch([...but], { dot: true });
   return (path) => isIn(path) && !isOut(path);

@@ -1,4 +1,5 @@
-import { problemOf } from "./checks.ts";
+import { allowedBy } from "./allowed.ts";
+import { matcher, problemOf } from "./checks.ts";
 import { changedPaths } from "./files.ts";
 import { hygieneFindings } from "../src/service/runner/hygiene/hygiene.ts";
 import { isReadAsText } from "../src/service/runner/workspace/git/changed-pages.ts";
@@ -26,8 +27,8 @@ export type Judging = Typed & Pick<Task, "base" | "right" | "contexts" | "checks
 const EVERY_TASK: Readonly<Record<string, (solved: Solved, task: Judging) => Problem | Promise<Problem>>> = {
   [EXPECTED]: ({ before, after }, { expects }) => unexpected(expects, changedPaths(before, after)),
   [HYGIENE_CHECK]: unclean,
-  zone: (solved, { zone }) => zoneProblem(solved, { isFree: isFreeIn(zone), adds: zone.adds }),
-  agreement: (solved, { zone }) => agreementProblem(solved, isFreeIn(zone)),
+  zone: (solved, task) => zoneProblem(solved, { isFree: isFreeIn(task, solved), adds: task.zone.adds }),
+  agreement: (solved, task) => agreementProblem(solved, isFreeIn(task, solved)),
   samples: samplesProblem,
   deeds: deedsProblem,
   sources: sourcesProblem,
@@ -50,9 +51,10 @@ export async function judge(
   ]);
 }
 
-function isFreeIn({ may }: Task["zone"]): (text: string) => boolean {
-  const patterns = may.map((pattern) => new RegExp(pattern, "iu"));
-  return (text) => patterns.some((pattern) => pattern.test(text));
+function isFreeIn({ zone, checks }: Judging, solved: Solved): (text: string) => boolean {
+  const patterns = zone.may.map((pattern) => new RegExp(pattern, "iu"));
+  const isAllowed = allowedBy(checks, matcher, solved);
+  return (text) => patterns.some((pattern) => pattern.test(text)) || isAllowed(text);
 }
 
 function unexpected(expects: Task["expects"], changed: readonly string[]): Problem {
