@@ -116,7 +116,7 @@ export function isSaid(token: string, request: string, place: Place): boolean {
   if (!/[\p{L}\p{N}]/u.test(token)) return false;
   if (hasToken(request, token)) return true;
   if (/^https?:\/\//.test(token)) {
-    const known = `${request}\n${place.old.join("\n")}`;
+    const known = [request, ...place.old.filter((other) => other !== token)].join("\n");
     const parts = token.replace(/^https?:\/\//, "").split(/[/?#&=]/);
     return parts.every((part) => part === "" || hasToken(known, part));
   }

@@ -96,6 +96,15 @@ export function askedFor(
 /** More that the request doesn't say is another way to write the place. */
 const MAX_UNSAID = 4;
 
+/** Says that something isn't so, or shouldn't stand there. */
+const GOES = new RegExp(
+  [
+    String.raw`\b(?:remov|delet|drop|strip|duplicat|unnecess|redundan|unsupport|stray|extra|obsolete)`,
+    String.raw`\b(?:without|instead|should|not|no longer|now|false)|n't\b|[-=]>|→`,
+  ].join("|"),
+  "i",
+);
+
 function unknownIn(place: Place, words: string, texts: () => Texts): Reason | null {
   const { kind, old, brought } = place;
   const isKnown = (token: string) => isSaid(token, words, place);
@@ -103,6 +112,7 @@ function unknownIn(place: Place, words: string, texts: () => Texts): Reason | nu
   const unsaid = brought.filter((token) => !isKnown(token));
   if (kind !== "sample" && newWords(place, words) > (brought.length > 0 ? MAX_REWORDED : MAX_REPLACED))
     return "prose";
+  if (brought.length === 0 && !GOES.test(words)) return "says-too-little";
   if (brought.length === 0 && leadsToHeading(words, place)) return null;
   if (said.length === 0 && brought.length === 0) return "says-too-little";
   if (old.length + brought.length - said.length > MAX_UNSAID) return "says-too-little";

@@ -133,6 +133,14 @@ it("asks for what the request, the code or the docs can tell", () => {
   const code: [string, string] = ["src/server.ts", "export const SERVER_PORT = 4173;"];
   expect(reasonFor("the port is wrong", "`5000`", "`4173`", [code])).toBeNull();
   expect(reasonFor("update a.md", "`5000`", "`4173`", [code])).toBe("says-too-little");
+  const link = "port [`5000`](https://acme.example.com/ports) by default";
+  const page = { path: "docs/a.md", before: PAGE.replace("port `5000` by default", link), after: PAGE };
+  const unlinked = foundIn([page]);
+  if (typeof unlinked === "string") throw new Error(unlinked);
+  const asked = (words: string) =>
+    askedFor(unlinked, { from: "told", words, text: words }, [page], () => ({ docs: [], code: [] }));
+  expect(asked("update what it says of addresses")).toBe("says-too-little");
+  expect(asked("remove the link to acme.example.com/ports")).toHaveLength(1);
   expect(reasonFor("fix a typo", "whne", "when")).toBeNull();
   expect(reasonFor("update what it says of addresses", "port `5000`", "one port")).toBe("says-too-little");
   expect(reasonFor("fix a dead link", "setings.md", "settings.md")).toBeNull();
