@@ -56,6 +56,7 @@ const APART = [
   "src/service/runner/hygiene/tags.ts",
   "src/service/runner/hygiene/tokens.ts",
   "src/service/runner/hygiene/rules/block-marks.ts",
+  "src/service/runner/hygiene/rules/delimiters.ts",
   "src/service/runner/hygiene/rules/elements.ts",
   "src/service/runner/hygiene/rules/fences.ts",
   "src/service/runner/hygiene/rules/index.ts",

@@ -1,5 +1,6 @@
-import { lineAt, type DocPage } from "../page.ts";
+import { lineAt } from "../page.ts";
 import { anyOf, eachLine, type Trace, keyOfText, lineTextAt, type Rule, shown } from "../rule.ts";
+import { openDelimiters } from "./delimiters.ts";
 
 /** Code blocks without an end, and those that swallow another one's beginning. */
 export const openFence: Rule = (page) => {
@@ -35,19 +36,6 @@ export const openFence: Rule = (page) => {
   }
   return found;
 };
-
-function openDelimiters(page: DocPage): Trace[] {
-  let open: { at: number; mark: string } | null = null;
-  for (const { line, at } of eachLine(page)) {
-    const mark = /^(-{4,}|\.{4,}|\+{4,}|\/{4,}|\|===)\s*$/.exec(line)?.[1];
-    if (mark === undefined || (open !== null && open.mark !== mark)) continue;
-    open = open === null ? { at, mark } : null;
-  }
-  if (open === null) return [];
-  return [
-    { at: open.at, key: open.mark, says: `The block that begins with ${shown(open.mark)} has no end.` },
-  ];
-}
 
 type Kind = { open: RegExp; close: RegExp };
 /** Boxes and parts by lines of their own. The first group names what has to be closed. */

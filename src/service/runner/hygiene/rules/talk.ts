@@ -21,7 +21,7 @@ const OFFER = anyOf(
 );
 const REPORT = anyOf(
   "changes made, what i changed, summary of changes, summary of the changes, summary of changes made, " +
-    "note to reviewers, note to the reviewer, note to the user, note to the requester",
+    "note to reviewers?, note to the reviewer, note to the user, note to the requester",
 );
 const ASKED = anyOf(
   "as requested, as you asked, as you requested, per your request, following your request, " +
@@ -35,6 +35,11 @@ const TALK: readonly RegExp[] = [
     String.raw`(?:\w+ )?${NEW} (?:\w+ ){0,3}${PAGE}(?!\w)`,
   String.raw`^i(?:'ve| have) (?:now |just |also |successfully )?${DONE}\b`,
   String.raw`^as an ai\b|\bas an ai (?:language )?(?:model|assistant)\b|\bas a large language model\b`,
+  "^(?:here|these|below) are (?:the |all )?(?:changes|edits|updates) (?:that )?" +
+    String.raw`i(?:'ve| have)? ${DONE}\b`,
+  String.raw`^note to (?:the )?reviewers?:`,
+  "^(?:note: )?i (?:couldn't|could not|wasn't able to|was unable to) " +
+    String.raw`(?:verify|confirm) (?:this|that|the|it)\b`,
   String.raw`^${OFFER}\b`,
   String.raw`^${ASKED}\b`,
   String.raw`:contentReference\[oaicite|\boaicite:\d|turn\d+(?:search|view|news|file)\d+\b|【\d+†|\[cite: \d`,
@@ -87,6 +92,9 @@ const REST: readonly RegExp[] = [
   String.raw`^\W*${DOTS}?\s*(?:the )?(?:rest|remainder) of (?:the |this )?(?:\w+ )?${PART}s?\W*$`,
   String.raw`^\W*${DOTS}?\s*(?:the )?(?:previous|existing|remaining|other|original|earlier) ` +
     String.raw`(?:\w+ )?${PART}s?(?: (?:is|are))?(?: ${KEPT})?\W*$`,
+  String.raw`^\s*[[(]${DOTS}?\s*(?:the )?(?:remaining|other|existing|previous) (?:\w+ )?\w+ ` +
+    String.raw`(?:stays?|remains?|is|are|as) ` +
+    String.raw`(?:the same|unchanged|as before|as (?:it|they) (?:is|are))[.…]*[\])]\s*$`,
   String.raw`^\W*${DOTS}?\s*${LEFT_OUT}\s*${DOTS}?\W*$`,
 ].map((source) => new RegExp(source, "i"));
 /** These, too, where they stand in place of what was there. */
