@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { DocsAgentError, messageOf } from "../shared/errors.ts";
+import { shownError } from "../shared/errors.ts";
 import { StopSignals } from "../shared/machine/stop-signals.ts";
 
 // Comes before loading the program's modules, which takes most of a start.
@@ -10,9 +10,7 @@ try {
   const isAsked = await Promise.race([stop.asked.then(() => true), setImmediate(false)]);
   if (!isAsked) await run({ args: process.argv.slice(2), env: process.env, stop });
 } catch (thrown) {
-  // Our own errors say what to do, and a stack trace would bury that.
-  const known = thrown instanceof DocsAgentError;
-  process.stderr.write(`${known || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack}\n`);
+  process.stderr.write(`${shownError(thrown)}\n`);
   process.exitCode = 1;
 }
 // Anything that still holds the process open has nothing left to do.

@@ -1,33 +1,15 @@
-import { readFileSync } from "node:fs";
-import { CommanderError } from "commander";
-import { z } from "zod";
-import { DocsAgentError, messageOf } from "../shared/errors.ts";
 import { createSystemClock } from "../shared/machine/clock-and-log.ts";
+import { runCommands } from "../shared/machine/command-line.ts";
 import { createDoctorProgram } from "./program.ts";
 
-const PACKAGE = new URL("../../package.json", import.meta.url);
-const Version = z.object({ version: z.string() });
-/** The exit code for wrong usage, as in shells. */
-const WRONG_USAGE = 2;
-
-try {
-  const program = createDoctorProgram({
-    version: Version.parse(JSON.parse(readFileSync(PACKAGE, "utf8"))).version,
+await runCommands((version) =>
+  createDoctorProgram({
+    version,
     env: process.env,
     clock: createSystemClock(),
     loadEnvFile: (path) => process.loadEnvFile(path),
     write: (text) => process.stdout.write(text),
     say: (text) => process.stderr.write(text),
     onEnd: (ok) => (process.exitCode = ok ? 0 : 1),
-  });
-  await program.parseAsync();
-} catch (thrown) {
-  // Commander has already printed the error or the requested help.
-  if (thrown instanceof CommanderError) process.exit(thrown.exitCode === 0 ? 0 : WRONG_USAGE);
-  // Our own errors say what to do, and a stack trace would hide that.
-  const known = thrown instanceof DocsAgentError;
-  process.stderr.write(`${known || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack}\n`);
-  process.exitCode = 1;
-}
-// Nothing that still keeps the process running has anything left to do.
-process.exit();
+  }).parseAsync(),
+);

@@ -1,8 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
-import { CommanderError } from "commander";
-import { z } from "zod";
-import { DocsAgentError, messageOf } from "../shared/errors.ts";
+import { existsSync } from "node:fs";
 import { createLogger, createSystemClock } from "../shared/machine/clock-and-log.ts";
+import { runCommands } from "../shared/machine/command-line.ts";
 import type { Finding } from "./cli/check-service.ts";
 import { type CheckOptions, createProgram } from "./cli/program.ts";
 import type { ServiceConfig } from "./config/config.ts";
@@ -10,10 +8,6 @@ import { learnedSecrets } from "./base/redaction.ts";
 import { projectSecrets, serviceProxy } from "./config/env.ts";
 
 const clock = createSystemClock();
-const PACKAGE = new URL("../../package.json", import.meta.url);
-const Version = z.object({ version: z.string() });
-/** The exit code for wrong usage, as in shells. */
-const WRONG_USAGE = 2;
 
 /** Sends requests to the code host through the proxy that the environment names. */
 async function useProxy(): Promise<void> {
@@ -57,14 +51,11 @@ async function* check(config: ServiceConfig, { path, ...options }: CheckOptions)
   yield* checkService({ config, ...options, configOption, env: process.env, clock });
 }
 
-// The reader has closed the output, like `head` does when it has enough.
-process.stdout.on("error", (error) => process.exit("code" in error && error.code === "EPIPE" ? 0 : 1));
-
-try {
+await runCommands(async (version) => {
   // Variables that are already set keep their values.
   if (existsSync(".env")) process.loadEnvFile(".env");
   const program = createProgram({
-    version: Version.parse(JSON.parse(readFileSync(PACKAGE, "utf8"))).version,
+    version,
     env: process.env,
     clock,
     serve,
@@ -76,13 +67,4 @@ try {
     },
   });
   await program.parseAsync();
-} catch (thrown) {
-  // Commander has already printed the error or the requested help.
-  if (thrown instanceof CommanderError) process.exit(thrown.exitCode === 0 ? 0 : WRONG_USAGE);
-  // Our own errors say what to do, and a stack trace would hide that.
-  const known = thrown instanceof DocsAgentError;
-  process.stderr.write(`${known || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack}\n`);
-  process.exitCode = 1;
-}
-// Nothing that still keeps the process running has anything left to do.
-process.exit();
+});

@@ -51,6 +51,15 @@ export function messageOf(thrown: unknown): string {
   return String(thrown);
 }
 
+/**
+ * What to show of an error that ends a program: a message of our own, which says what to do, or
+ * else the stack trace.
+ */
+export function shownError(thrown: unknown): string {
+  const isOwn = thrown instanceof DocsAgentError;
+  return isOwn || !(thrown instanceof Error) ? messageOf(thrown) : (thrown.stack ?? thrown.message);
+}
+
 /** Something outside keeps the program from starting. The message tells the operator what to do. */
 export class StartError extends DocsAgentError {
   readonly code = "start";

@@ -1,4 +1,4 @@
-import { DocsAgentError, messageOf } from "../../shared/errors.ts";
+import { shownError } from "../../shared/errors.ts";
 import { createLogger, createSystemClock } from "../../shared/machine/clock-and-log.ts";
 import { createStateProgram } from "./program.ts";
 
@@ -20,9 +20,7 @@ try {
   });
   await program.parseAsync();
 } catch (thrown) {
-  // Our own errors say what to do, and a stack trace would bury that.
-  const known = thrown instanceof DocsAgentError;
-  say(`${known || !(thrown instanceof Error) ? messageOf(thrown) : (thrown.stack ?? "")}\n`);
+  say(`${shownError(thrown)}\n`);
   process.exitCode = 1;
 }
 // Anything that still holds the process open has nothing left to do.
