@@ -8,7 +8,7 @@ import type { Programs } from "./programs.ts";
 import { SETUP_PROJECT } from "./service-settings.ts";
 import type { Session } from "./session.ts";
 import { setupSteps } from "./steps/index.ts";
-import type { SetupStep, StepValues } from "./steps/step.ts";
+import type { SetupStep, StepField, StepValues } from "./steps/step.ts";
 
 const APP_WITHIN_MS = 15 * 60_000;
 const ASK_TIMEOUT_MS = 5_000;
@@ -29,6 +29,8 @@ export class SetupRun {
   readonly findings = new Map<string, DoctorFinding[]>();
   /** What the creation of a GitHub App says. Null if none was begun. */
   appWords: string | null = null;
+  /** What was entered last, by the steps' ids. */
+  readonly #entered = new Map<string, StepValues>();
   #busy: string | null = null;
   #changes = 0;
 
@@ -52,6 +54,15 @@ export class SetupRun {
     return this.steps.find((step) => !step.isDone(this.session)) ?? null;
   }
 
+  /** What a step asks for, filled in with what was entered last. Secrets aren't. */
+  fields(step: SetupStep): StepField[] {
+    const entered = this.#entered.get(step.id) ?? {};
+    return step.fields(this.session).map((field) => {
+      const initial = field.kind === "secret" ? undefined : entered[field.name];
+      return initial === undefined ? field : { ...field, initial };
+    });
+  }
+
   /** Tries a step, unless one is being tried. Resolves to true if it is done then. */
   async take(
     step: SetupStep,
@@ -60,6 +71,7 @@ export class SetupRun {
   ): Promise<boolean> {
     if (this.#busy !== null) return false;
     this.#busy = step.id;
+    this.#entered.set(step.id, values);
     const found: DoctorFinding[] = [];
     this.findings.set(step.id, found);
     this.#changes += 1;

@@ -26,7 +26,7 @@ async function takeStep(step: SetupStep, run: SetupRun, { prompt, write }: Talk)
     if (paste !== undefined) write(`${paste.text}\n`);
   }
   const values: Record<string, string> = {};
-  const fields = step.fields(run.session);
+  const fields = run.fields(step);
   for (const field of fields) values[field.name] = await answerTo(field, { prompt, write });
   if (fields.length === 0) await prompt.ask(`${step.button} (Enter)`);
   if (step.id === "repository" && values["token"] === MAKE_APP) {

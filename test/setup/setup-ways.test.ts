@@ -27,7 +27,9 @@ describe("other ways through npm run setup", { timeout: 300_000 }, () => {
     await tab.getByLabel("Public host, for HTTP").fill("https://docs.example.com/slack");
     await goOn("Continue");
     await tab.getByText("Enter the host's name alone").waitFor();
-    await tab.getByLabel("How Slack reaches the app").selectOption("http");
+    // What was entered is still there. A secret isn't.
+    expect(await tab.getByLabel("How Slack reaches the app").inputValue()).toBe("http");
+    expect(await tab.getByLabel("Public host, for HTTP").inputValue()).toBe("https://docs.example.com/slack");
     await tab.getByLabel("Public host, for HTTP").fill("docs.example.com");
     await tab.getByLabel("App Configuration Token").fill(CONFIG_TOKEN);
     await goOn("Continue");
@@ -69,6 +71,27 @@ describe("other ways through npm run setup", { timeout: 300_000 }, () => {
     await tab.getByRole("heading", { name: "Agent and model", level: 2 }).waitFor({ timeout: 60_000 });
     expect(await violationsOf(tab)).toEqual([]);
     await context.close();
+  });
+
+  it("keeps what is chosen in one window while another one tries the step", async () => {
+    await using place = await openSetupPlace();
+    const page = await place.start().page();
+    const [choosing, trying] = [await browser.newPage(), await browser.newPage()];
+    await choosing.goto(page);
+    await trying.goto(page);
+    await choosing.getByLabel("How Slack reaches the app").selectOption("http");
+    await trying.getByLabel("App Configuration Token").fill("xoxe.xoxp-wrong");
+    const looked = choosing.waitForResponse(
+      async (answer) => answer.url().endsWith("/changes") && !(await answer.text()).startsWith("0 "),
+    );
+    await trying.getByRole("button", { name: "Continue" }).click();
+    await trying.getByRole("listitem").filter({ hasText: "Slack app, Fault" }).waitFor();
+    await looked;
+    // The next look begins once the one before has done its part.
+    await choosing.waitForResponse((answer) => answer.url().endsWith("/changes"));
+    expect(await choosing.getByLabel("How Slack reaches the app").inputValue()).toBe("http");
+    await choosing.close();
+    await trying.close();
   });
 
   it("answers nobody but the page itself", async () => {

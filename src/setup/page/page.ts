@@ -21,8 +21,7 @@ export async function setupPage(run: SetupRun, look: Look): Promise<Html> {
   const isTriedDone = tried !== null && run.busy === null && isWell(run, tried);
   const asked = run.steps.find(({ id }) => id === look.step) ?? null;
   const shown = isTriedDone ? run.next() : (tried ?? asked ?? run.next());
-  const first = shown === null ? await run.firstRequest() : null;
-  const version = [run.changes, first?.status, first?.link].join(" ");
+  const first = await firstRequestOf(run);
   const body = shown === null ? lastPart(first) : await stepPart(run, shown);
   return html`<!doctype html>
     <html lang="en">
@@ -38,12 +37,26 @@ export async function setupPage(run: SetupRun, look: Look): Promise<Html> {
       <body>
         <header><h1>Set up Docs Agent</h1></header>
         ${steps(run, shown)}
-        <main data-version="${version}" ${run.busy === null ? "" : "data-busy"}>
+        <main data-version="${versionText(run, first)}" ${run.busy === null ? "" : "data-busy"}>
           ${isTriedDone && tried !== null ? doneTry(run, tried) : ""} ${body}
         </main>
         <noscript><p>Load this page again to see how it goes on.</p></noscript>
       </body>
     </html>`;
+}
+
+/** Changes whenever the page would look different. */
+export async function versionOf(run: SetupRun): Promise<string> {
+  return versionText(run, await firstRequestOf(run));
+}
+
+function versionText({ changes }: SetupRun, first: FirstRequest | null): string {
+  return [changes, first?.status, first?.link].join(" ");
+}
+
+/** The first request in Slack, once every step is done. */
+async function firstRequestOf(run: SetupRun): Promise<FirstRequest | null> {
+  return run.next() === null ? await run.firstRequest() : null;
 }
 
 function isWell(run: SetupRun, { id }: SetupStep): boolean {
@@ -80,7 +93,7 @@ async function stepPart(run: SetupRun, step: SetupStep): Promise<Html> {
     <form method="post" action="step/${step.id}" autocomplete="off">
       <fieldset ${isBusy ? "disabled" : ""}>
         <legend class="unseen">${step.title}</legend>
-        ${step.fields(session).map(fieldPart)}
+        ${run.fields(step).map(fieldPart)}
         <button>${isBusy ? "Trying…" : step.button}</button>
       </fieldset>
     </form>

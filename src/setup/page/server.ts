@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { type Listening, listenWith } from "../../shared/machine/listen.ts";
 import type { SetupRun } from "../setup-run.ts";
-import { setupPage } from "./page.ts";
+import { setupPage, versionOf } from "./page.ts";
 
 const POLICY = [
   "default-src 'none'",
@@ -94,12 +94,6 @@ function createSetupApp(run: SetupRun, { token, origin }: { token: string; origi
     return context.redirect("./?step=repository", 303);
   });
   return app;
-}
-
-/** Changes whenever the page would look different. */
-export async function versionOf(run: SetupRun): Promise<string> {
-  const first = run.next() === null ? await run.firstRequest() : null;
-  return [run.changes, first?.status, first?.link].join(" ");
 }
 
 function isSame(given: string, token: string): boolean {

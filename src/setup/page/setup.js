@@ -1,4 +1,4 @@
-// Shows what changes while a step is tried, without losing what somebody is typing.
+// Shows what changes while a step is tried, without losing what somebody types or chooses.
 const EVERY_MS = 700;
 
 /** The page as it is now. */
@@ -7,8 +7,16 @@ async function fetchedMain() {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
-function isTyping(main) {
-  return [...main.querySelectorAll("input")].some((input) => input.value !== input.defaultValue);
+/** True if somebody has typed or chosen something that isn't sent yet. */
+function isBeingFilled(main) {
+  const typed = [...main.querySelectorAll("input")].some((input) => input.value !== input.defaultValue);
+  return typed || [...main.querySelectorAll("select")].some((select) => select.value !== offered(select));
+}
+
+/** What a select shows before anybody chooses. */
+function offered(select) {
+  const option = [...select.options].find((each) => each.defaultSelected) ?? select.options[0];
+  return option?.value ?? "";
 }
 
 async function look() {
@@ -19,7 +27,7 @@ async function look() {
   const page = await fetchedMain();
   const next = page.querySelector("main");
   if (next === null) return;
-  if (isTyping(main) && !("busy" in main.dataset)) {
+  if (isBeingFilled(main) && !("busy" in main.dataset)) {
     for (const part of ["div.app"]) main.querySelector(part)?.replaceWith(next.querySelector(part) ?? "");
     return;
   }
