@@ -19,9 +19,11 @@ export class SpendingStore {
    * when it has ended, and an unfinished one now, so that no cost is left out when a day begins.
    */
   spentSince(projectId: string, dayMs: number): number {
+    // SQLite would otherwise read all turns of the project to find the unfinished ones.
+    const unfinished = "turns INDEXED BY turns_unfinished";
     const sql = `SELECT
       (SELECT total(${COST}) FROM turns WHERE project_id = ?1 AND ended_at IS NOT NULL AND ended_at >= ?2)
-      + (SELECT total(${COST}) FROM turns WHERE project_id = ?1 AND state <> 'ended')
+      + (SELECT total(${COST}) FROM ${unfinished} WHERE project_id = ?1 AND state <> 'ended')
       + (SELECT total(usd) FROM spent_before WHERE project_id = ?1 AND day >= ?3)`;
     return this.#tables.value(z.number(), sql, projectId, dayMs, Math.floor(dayMs / DAY_MS)) ?? 0;
   }
