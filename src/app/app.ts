@@ -4,6 +4,7 @@ import type { Config } from "./config/config.ts";
 import type { Project } from "./config/config-projects.ts";
 import type { Clock, Logger } from "../shared/machine/ports.ts";
 import { formatDuration } from "../shared/text/text.ts";
+import { type Measure, measureNothing } from "./rules/ports/measure.ts";
 import { configuredProject } from "./rules/ports/job-service.ts";
 import { serviceOf, type ProjectRef } from "./rules/project.ts";
 import type { Backend } from "./backend.ts";
@@ -35,10 +36,12 @@ type AppDeps = {
   /** Uniform in [0, 1). */
   random: () => number;
   logger: Logger;
+  /** @default counts nothing */
+  measure?: Measure;
 };
 
 /** Wires up the Slack app. It doesn't listen yet. */
-export function createApp({ config, backend, clock, random, logger }: AppDeps) {
+export function createApp({ config, backend, clock, random, logger, measure = measureNothing }: AppDeps) {
   const { store, queue } = backend;
   const slack = createSlackConnection({
     slack: config.slack,
@@ -49,6 +52,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     clock,
     random,
     logger,
+    measure,
   });
   const projects = projectsOf(config);
   const contacts = createContacts(clock);
@@ -73,6 +77,7 @@ export function createApp({ config, backend, clock, random, logger }: AppDeps) {
     retentionMs: config.retentionMs,
     clock,
     logger,
+    measure,
   };
   const stopping = new AbortController();
   const handler = createTaskHandler({

@@ -7,6 +7,7 @@ import { openBackend } from "./backend.ts";
 import { check, warnOfSilence } from "./check.ts";
 import { type Config, contactWarning, loadConfig, secretsOf } from "./config/config.ts";
 import type { Logger } from "../shared/machine/ports.ts";
+import { serveMetrics } from "../shared/machine/serve-metrics.ts";
 import { listenWith } from "../shared/machine/listen.ts";
 import { isProxied } from "../shared/machine/proxy.ts";
 import { isRedisUrl, shownStoreUrl } from "../shared/store/redis/redis-location.ts";
@@ -30,6 +31,7 @@ While it runs:
   POST /slack/events   Slack's requests (HTTP mode)
   GET  /healthz        200 while the process lives
   GET  /readyz         200 while it can take and keep requests; the body says what is wrong with Slack
+  GET  /metrics        metrics for Prometheus, at METRICS_ADDRESS if that is set
   SIGTERM, SIGINT      graceful stop within 10 s; a second one forces
 `;
 
@@ -50,6 +52,10 @@ const MAX_CONNECTIONS = 1000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_MS = 2000;
 const REQUEST_GRACE_MS = 1500;
+
+const METRICS_REMEDY =
+  "Put a free port in METRICS_ADDRESS. If the job service reads the same .env, " +
+  "give it an address of its own in service.yml: metrics.address.";
 
 /**
  * Delay before writing the compile cache for the next start (NODE_COMPILE_CACHE), so that it
@@ -141,7 +147,20 @@ async function start(config: Config, resources: AsyncDisposableStack, logger: Lo
       clearTimeout(waiting),
     ),
   );
-  const app = createApp({ config, backend, clock, random: Math.random, logger });
+  const { metricsAddress } = config;
+  // Loaded only when needed, because it slows down the start.
+  const metrics =
+    metricsAddress === null
+      ? null
+      : (await import("./app-metrics.ts")).createAppMetrics({ ...backend, clock, logger });
+  const app = createApp({
+    config,
+    backend,
+    clock,
+    random: Math.random,
+    logger,
+    ...(metrics !== null && { measure: metrics.measure }),
+  });
   let graceMs = TASK_GRACE_MS;
   resources.defer(() => app.stop(graceMs));
   const limits = {
@@ -159,6 +178,10 @@ async function start(config: Config, resources: AsyncDisposableStack, logger: Lo
       maxConnections: MAX_CONNECTIONS,
     }),
   );
+  if (metricsAddress !== null && metrics !== null) {
+    const { url } = resources.use(await serveMetrics(metricsAddress, metrics.registry, METRICS_REMEDY));
+    logger.info({ address: new URL(url).host }, "serves metrics");
+  }
   await app.start();
   const isReplica = isRedisUrl(config.storeUrl) && config.slack.receive.kind === "http";
   return {

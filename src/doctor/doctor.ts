@@ -6,7 +6,7 @@ import { fetchThrough } from "../shared/machine/dispatcher.ts";
 import type { Clock } from "../shared/machine/ports.ts";
 import { appFindings, hasAppSettings, readAppSettings } from "./app-findings.ts";
 import type { DoctorFinding } from "./finding.ts";
-import { levelFindings, projectFindings } from "./fit-findings.ts";
+import { levelFindings, metricsFindings, projectFindings } from "./fit-findings.ts";
 import { clockFinding, diskFinding, nodeFinding, toolFindings } from "./machine-findings.ts";
 import { liveFindings, type LivePlace } from "./live-findings.ts";
 import { manifestFindings } from "./manifest-findings.ts";
@@ -58,7 +58,10 @@ export async function* examine(deps: DoctorDeps): AsyncGenerator<DoctorFinding> 
   if (ofService !== null) yield* ofServiceIn(ofService, deps);
   if (config !== null) {
     yield* levelFindings(config, version);
-    if (ofService !== null) yield* projectFindings(config, ofService);
+    if (ofService !== null) {
+      yield* projectFindings(config, ofService);
+      yield* metricsFindings(config, ofService);
+    }
   }
   yield* clocks(config, ofService, clock);
   const { live = null } = deps;

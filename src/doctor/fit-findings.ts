@@ -59,3 +59,19 @@ export function* projectFindings(
     }
   }
 }
+
+/** Says if both programs would serve metrics at the same port of this machine. */
+export function* metricsFindings(
+  { metricsAddress: app }: Pick<Config, "metricsAddress">,
+  { metricsAddress: service }: Pick<ServiceConfig, "metricsAddress">,
+): Generator<DoctorFinding> {
+  if (app === null || service === null) return;
+  const about = { of: OF, part: "metrics", tried: "compared METRICS_ADDRESS with metrics.address" };
+  if (app.port !== service.port || app.port === 0) {
+    yield { ...about, level: "ok", found: "both have addresses of their own", todo: null };
+    return;
+  }
+  const found = `both programs would serve metrics at port ${app.port}`;
+  const todo = "Give the job service another port: metrics.address in its settings.";
+  yield { ...about, level: "fault", found, todo };
+}

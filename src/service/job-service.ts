@@ -10,6 +10,7 @@ import { AttachmentFiles } from "./jobs/attachment-files.ts";
 import type { AnyCommand } from "./commands/command-socket.ts";
 import { forget } from "./commands/forget.ts";
 import { type CommandResult, runCommand, type StateCommand } from "./commands/run-command.ts";
+import type { ServiceMeasure } from "./base/service-measure.ts";
 import type { ServiceConfig } from "./config/config.ts";
 import type { Env } from "./config/env.ts";
 import { createRunnerAccess } from "./jobs/runner-access.ts";
@@ -36,6 +37,8 @@ export type JobServiceDeps = {
   logger: Logger;
   /** Holds the tokens and secrets that the settings name. */
   env: Env;
+  /** @default counts nothing */
+  measure?: ServiceMeasure;
 };
 
 /** The self-hosted job service with all its parts. It doesn't listen by itself. */
@@ -132,7 +135,8 @@ export function createJobService(deps: JobServiceDeps) {
   };
 }
 
-function createParts({ config, database, runner, clock, logger, env }: JobServiceDeps): Parts {
+function createParts(deps: JobServiceDeps): Parts {
+  const { config, database, runner, clock, logger, env, measure = () => {} } = deps;
   const { db, assertOwned } = database;
   const store = new JobStore(db);
   const folder = join(config.dataDir, "attachments");
@@ -156,9 +160,19 @@ function createParts({ config, database, runner, clock, logger, env }: JobServic
     attachments: new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger }),
     runner,
     queue,
-    follower: new Follower({ store, projects, queue, env, clock, logger, isLive: createIsLive(env) }),
+    follower: new Follower({
+      store,
+      projects,
+      queue,
+      env,
+      clock,
+      logger,
+      measure,
+      isLive: createIsLive(env),
+    }),
     clock,
     logger,
+    measure,
   };
 }
 
@@ -169,7 +183,8 @@ type TurnQueue = Pick<ServiceAppDeps, "accept" | "onEnded"> & {
   stop: () => void;
 };
 
-function createTurnQueue({ store, queue, runningTurns, attachments, clock, logger }: Parts): TurnQueue {
+function createTurnQueue(parts: Parts): TurnQueue {
+  const { store, queue, runningTurns, attachments, clock, logger, measure } = parts;
   let cancelAddAgain: () => void = () => {};
   let isStopped = false;
 
@@ -202,7 +217,10 @@ function createTurnQueue({ store, queue, runningTurns, attachments, clock, logge
         const { id: projectId } = request.project;
         return { value, adds: value.kind === "accepted" ? [runJobTask(value.turn.jobId, projectId)] : [] };
       }),
-    onEnded(jobId) {
+    onEnded(jobId, canceled) {
+      const project = store.job(jobId)?.projectId ?? "";
+      const ended = { kind: "turn-ended", project, outcome: "cancelled", tookMs: null, checks: [] } as const;
+      for (let n = 0; n < canceled; n += 1) measure(ended);
       runningTurns.abortIfEnded(jobId);
       void attachments.sweep();
       // Even a turn that waited for its retry may have blocked the next one.

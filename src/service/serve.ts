@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { onStopSignal } from "../shared/machine/stop-signals.ts";
+import { serveMetrics } from "../shared/machine/serve-metrics.ts";
 import { limitPipelining, type Listening, listenWith } from "../shared/machine/listen.ts";
 import { serveCommands } from "./commands/command-socket.ts";
 import type { ServiceConfig } from "./config/config.ts";
@@ -14,8 +15,12 @@ export type ServeDeps = Omit<JobServiceDeps, "config" | "database"> & {
    * Opened once the state is ours, before anything listens: if that rejects, the start does. Closed
    * when all turns have stopped.
    */
-  runner: Pick<RunnerClient, "open" | "close">;
+  runner: Pick<RunnerClient, "open" | "close" | "isOpen">;
 };
+
+const METRICS_REMEDY =
+  "Put a free port into the settings under metrics.address. The Slack app's METRICS_ADDRESS counts for the " +
+  "service, too, as long as metrics.address isn't set.";
 
 /**
  * Starts the service: HTTP and tasks, with its own state file. If the state or the address is
@@ -29,13 +34,26 @@ export async function startJobService(deps: ServeDeps) {
   starting.defer(() => database.close());
   starting.defer(() => deps.runner.close());
   await deps.runner.open();
-  const service = createJobService({ ...deps, database });
+  const { metricsAddress, projects } = config;
+  // Loaded only when needed.
+  const metrics =
+    metricsAddress === null
+      ? null
+      : (await import("./service-metrics.ts")).createServiceMetrics(projects.map(({ id }) => id));
+  const measuring = metrics === null ? {} : { measure: metrics.measure };
+  const service = createJobService({ ...deps, database, ...measuring });
   // Accepts commands as long as turns may still be running.
   starting.use(await serveCommands(config.dataDir, (command) => service.doCommand(command), logger));
   let graceMs = 0;
   starting.defer(() => service.stop(graceMs));
   const listening = await serveHttp(service.app, config.listen);
   starting.defer(() => listening.close());
+  if (metricsAddress !== null && metrics !== null) {
+    const { addServiceGauges } = await import("./service-gauges.ts");
+    addServiceGauges(metrics.registry, { ...deps, ...service, projects });
+    const { url } = starting.use(await serveMetrics(metricsAddress, metrics.registry, METRICS_REMEDY));
+    logger.info({ address: url }, "serves metrics");
+  }
   // Closing waits for the requests in progress.
   starting.defer(() => service.expectStop());
   await service.start();

@@ -38,6 +38,7 @@ function registered(): Registered {
     queue: { add: never, commit: never, read: never },
     records: { get: never },
     series: { of: never },
+    measure: () => {},
     firstTries: { isRefused: never },
     notifier: { replyPrivately: never },
     threadReader: { read: never },

@@ -112,7 +112,7 @@ it("tries both programs, says what it tried, and shows no secret", async () => {
 it("says of each fault what to do, and fails", async () => {
   const { stack, folder, settings, slack, write } = await openPlace();
   await using _ = stack;
-  write({ SLACK_BOT_TOKEN: "xoxb-wrong", DOCS_AGENT_PROJECT_ID: "nope" });
+  write({ SLACK_BOT_TOKEN: "xoxb-wrong", DOCS_AGENT_PROJECT_ID: "nope", METRICS_ADDRESS: "127.0.0.1:9464" });
   const [project] = settings.projects;
   folder.configure({
     ...settings,
@@ -129,13 +129,14 @@ it("says of each fault what to do, and fails", async () => {
     expect.objectContaining({ part: "Job service (project nope)", todo: expect.stringMatching(/^Correct /) }),
     expect.objectContaining({ part: "agent (docs)", todo: "Install it, or correct agent.command." }),
     expect.objectContaining({ part: "project nope", todo: "Correct the project's id in .env." }),
+    expect.objectContaining({ part: "metrics", todo: expect.stringMatching(/metrics\.address/) }),
   ]);
   const { stdout } = await runDoctor(folder.dir.path, {});
   expect(stdout).toContain(
     "\nFAULT  app  Slack: Slack refuses SLACK_BOT_TOKEN (invalid_auth).\n       tried: asked Slack",
   );
   expect(stdout).toMatch(/\n {7}to do: Copy it again [^\n]+\n/);
-  expect(stdout).toMatch(/\nFix 4 faults[^\n]*\.\n$/);
+  expect(stdout).toMatch(/\nFix 5 faults[^\n]*\.\n$/);
   expect(slack.calls.map(({ method }) => method)).not.toContain("chat.postMessage");
 });
 

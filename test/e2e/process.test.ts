@@ -92,6 +92,7 @@ describe.concurrent("settings", () => {
         ALLOW_GUESTS: "some",
         HELP_CONTACT: "<!channel>",
         LOG_LEVEL: "loud",
+        METRICS_ADDRESS: ":9464",
       },
     });
     expect(await app.exit()).toBe(1);
@@ -105,6 +106,7 @@ describe.concurrent("settings", () => {
         "JOB_DEADLINE_MS",
         "JOB_SERVICE_TIMEOUT_MS",
         "LOG_LEVEL",
+        "METRICS_ADDRESS",
         "POLL_MAX_MS",
         "POLL_MIN_MS",
         "PULL_REQUEST_HTTP_ORIGINS",

@@ -90,6 +90,7 @@ it("fills in the defaults and resolves paths against the file's folder", async (
     dataDir: dir.file("data"),
     keyPrefix: "docsagent",
     publicBaseUrl: null,
+    metricsAddress: null,
     projects: [
       {
         id: "docs",
@@ -762,4 +763,22 @@ it("covers pages, pictures and navigation that is data, and no code", async () =
     ".github/workflows/x.yml",
   );
   expect(others.filter(isDoc)).toEqual([]);
+});
+
+it("takes the address of its metrics from the settings, and else from the variable", async () => {
+  await using dir = await openTempDir();
+  const path = dir.file("service.yml");
+  const load = (metrics: object, env: Record<string, string>) => {
+    writeFileSync(path, stringify({ ...withProject({}), metrics }));
+    return loadServiceConfig(path, env).metricsAddress;
+  };
+  const env = { METRICS_ADDRESS: "127.0.0.1:9464" };
+  expect(load({}, env)).toEqual({ host: "127.0.0.1", port: 9464 });
+  expect(load({ address: "[::1]:9465" }, env)).toEqual({ host: "::1", port: 9465 });
+  for (const address of [":9464", "9464", "localhost", "::1:9464", "127.0.0.1:70000", "http://localhost:1"]) {
+    expect(() => load({ address }, {})).toThrow(
+      "metrics.address must be an address of this machine and a port",
+    );
+    expect(() => load({}, { METRICS_ADDRESS: address })).toThrow("METRICS_ADDRESS must be an address");
+  }
 });

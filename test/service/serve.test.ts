@@ -1,5 +1,8 @@
 import { serviceSchema } from "../../src/service/jobs/state-file.ts";
+import { once } from "node:events";
 import { mkdirSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { loadServiceConfig } from "../../src/service/config/config.ts";
@@ -24,6 +27,7 @@ async function openTwo() {
     readDiff: async () => null,
     closePull: async () => "closed" as const,
     open: nothing,
+    isOpen: true,
     close: nothing,
   };
   const first = stack.use(await startJobService({ config, runner, clock, logger, env: {} }));
@@ -62,4 +66,33 @@ it("says that the state is an earlier build's, and leaves it as it is", async ()
     });
   }
   expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()).toEqual({ n: 1 });
+});
+
+it("says what to do if the Slack app serves its metrics at the address of the variable", async () => {
+  await using folder = await ServiceFolder.open({ docs: ["true"] });
+  await using taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  const path = folder.dir.file("service.yml");
+  const config = loadServiceConfig(path, { METRICS_ADDRESS: `127.0.0.1:${port}` });
+  const nothing = async () => {};
+  const runner = {
+    run: new ScriptedRunner().runTurn,
+    upkeep: nothing,
+    readDiff: async () => null,
+    closePull: async () => "closed" as const,
+    open: nothing,
+    close: nothing,
+    isOpen: true,
+  };
+  const starting = startJobService({
+    config,
+    runner,
+    clock: new ManualClock(),
+    logger: new RecordingLogger(),
+    env: {},
+  });
+  await expect(starting).rejects.toThrow(
+    `Cannot listen on 127.0.0.1 port ${port} (EADDRINUSE). Put a free port into the settings under metrics.address.`,
+  );
 });

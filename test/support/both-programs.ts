@@ -9,6 +9,8 @@ type BothOptions = {
   hook?: ProxyHook;
   /** Further settings of the project. */
   settings?: Around["settings"];
+  /** Further variables of both programs. */
+  moreEnv?: Record<string, string>;
   /** Further origins whose plain http addresses become links. */
   httpOrigins?: string[];
 };
@@ -19,7 +21,7 @@ type BothOptions = {
  */
 export async function startBoth(
   script: readonly object[] | string,
-  { permissions, hook, settings = {}, httpOrigins = [] }: BothOptions = {},
+  { permissions, hook, settings = {}, moreEnv = {}, httpOrigins = [] }: BothOptions = {},
 ) {
   const resources = new AsyncDisposableStack();
   const docs = resources.use(
@@ -37,7 +39,7 @@ export async function startBoth(
   );
   const dir = resources.use(await openTempDir());
   const slack = resources.use(await startSlackSide());
-  const service = resources.use(new AppProcess({ env: docs.env, program: docs.program }));
+  const service = resources.use(new AppProcess({ env: { ...docs.env, ...moreEnv }, program: docs.program }));
   const baseUrl = (await service.ready()) ?? "";
   const env = {
     ...environment(slack, { baseUrl }),
@@ -46,6 +48,7 @@ export async function startBoth(
     STORE_URL: `sqlite://${dir.file("state.sqlite")}`,
     POLL_MIN_MS: "50",
     POLL_MAX_MS: "200",
+    ...moreEnv,
   };
   async function startApp(): Promise<AppProcess> {
     const app = resources.use(new AppProcess({ env }));
@@ -55,6 +58,7 @@ export async function startBoth(
   return {
     docs,
     slack,
+    service,
     baseUrl,
     app: await startApp(),
     startApp,

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { ServiceMeasure } from "../../src/service/base/service-measure.ts";
 import type { ServiceConfig, ServiceProject } from "../../src/service/config/config.ts";
 import { createJobService, type SelfHostedJobService } from "../../src/service/job-service.ts";
 import type { JobTurn } from "../../src/shared/contract/turn.ts";
@@ -64,6 +65,8 @@ export class ServiceUnderTest implements AsyncDisposable {
   readonly keys: Record<string, string> = {};
   readonly projects: ServiceProject[];
   runner = new ScriptedRunner();
+  /** Hears what happens. */
+  measure: ServiceMeasure = () => {};
   /** The number of times that the runner was told to look after its stored data. */
   upkeeps = 0;
   /** Reads the change that a job made. */
@@ -155,6 +158,7 @@ export class ServiceUnderTest implements AsyncDisposable {
       },
       clock,
       logger,
+      measure: (what) => this.measure(what),
       env: this.#options.env ?? {},
     });
     const listening = await serveHttp(service.app, { host: "127.0.0.1", port: 0 });

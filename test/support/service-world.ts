@@ -34,7 +34,7 @@ export type Around = {
   /** @default a heading alone */
   quickstart?: string;
   /** Further settings of the project and of its code host. */
-  settings?: { codeHost?: object; liveUrl?: string };
+  settings?: { codeHost?: object; liveUrl?: string; verify?: object[] };
 };
 
 /**

@@ -14,6 +14,8 @@ const TRIALS = {
   "redis-server": () => runs("redis-server", "--version"),
   haproxy: () => runs("haproxy", "-v"),
   strace: () => runs("strace", "-V"),
+  // promtool comes with it.
+  prometheus: () => runs("promtool", "--version"),
   "openssh-client": () => runs("ssh", "-V"),
 };
 

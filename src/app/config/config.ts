@@ -4,6 +4,7 @@ import { FollowUps } from "../rules/thread/people.ts";
 import { DocsAgentError } from "../../shared/errors.ts";
 import { LOG_LEVELS } from "../../shared/machine/clock-and-log.ts";
 import { HttpUrl, proxySecretsOf, readProxySettings } from "../../shared/machine/proxy.ts";
+import { parseMetricsAddress, WANT_METRICS_ADDRESS } from "../../shared/machine/serve-metrics.ts";
 import { isRedisUrl, readRedisUrl } from "../../shared/store/redis/redis-location.ts";
 import { SettingsReader, whole } from "./settings-reader.ts";
 import type { SlackSettings } from "../slack/connection/setup.ts";
@@ -21,6 +22,11 @@ const HttpOrigins = z
   .string()
   .transform((list) => list.split(",").map((origin) => origin.trim()))
   .refine((origins) => origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin));
+
+const MetricsSetting = z
+  .string()
+  .transform(parseMetricsAddress)
+  .refine((address) => address !== null);
 
 export type Config = ReturnType<typeof loadConfig>;
 
@@ -86,6 +92,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
       "0.0.0.0",
     ),
     port: from.read("PORT", whole(0, 65_535), "a port number, 0 to 65535", 3000),
+    /** Where metrics are served. Null if they aren't. */
+    metricsAddress: from.read("METRICS_ADDRESS", MetricsSetting, WANT_METRICS_ADDRESS, null),
     /** The first is the default. */
     projects: readProjects(from, from.read("DOCS_AGENT_IDEMPOTENCY_KEYS", YesOrNo, "true or false", false)),
     /** Origins of code hosts whose links are trusted although they are plain http. */

@@ -17,6 +17,7 @@ export type IntakeDeps = Pick<
   TaskDeps,
   | "clock"
   | "logger"
+  | "measure"
   | "polling"
   | "records"
   | "retentionMs"

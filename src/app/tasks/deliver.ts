@@ -61,7 +61,7 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
   // Somebody keeps watching. That watch has its own outcome, and this one was posted before the
   // button appeared.
   if (turn.stage.name !== "ended" || turn.watch !== watch) return { kind: "done" };
-  const { outcome } = turn.stage;
+  const { outcome, at: endedAt } = turn.stage;
   const thread = await threadRecordOf(deps, turn);
   const checkAt = await nextCheckForEarlier(deps, turn, thread);
   if (checkAt !== null) return { kind: "wait", dueAt: checkAt };
@@ -74,6 +74,7 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
   });
   if (attempt.kind !== "posted") return attempt.step;
   const linked = await linkedTurn(deps, turn);
+  deps.measure({ kind: "outcome-posted", afterMs: deps.clock.now() - endedAt });
   deps.logger.info({ outcome: outcome.kind, away: turn.delivery.away }, "outcome delivered");
   return changeTurn(
     deps,

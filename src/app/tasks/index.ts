@@ -164,7 +164,7 @@ async function run(deps: TaskDeps, task: Task): Promise<Step> {
 
 /** Logs how a task ended, and adds the task that tells the person if it was given up. */
 function ended(
-  deps: Pick<TaskDeps, "clock" | "logger" | "polling" | "retentionMs">,
+  deps: Pick<TaskDeps, "clock" | "logger" | "measure" | "polling" | "retentionMs">,
   task: Task,
   end: TaskEnd,
 ): Step {

@@ -21,6 +21,7 @@ export async function open(deps: TaskDeps, given: Task): Promise<Step> {
   const attempt = await postForTurn(deps, task, turn, STATUS_SLOT, message);
   deps.firstTries.note(turn.id, attempt.kind === "not-yet" && attempt.isFault === true);
   if (attempt.kind !== "posted") return attempt.step;
+  deps.measure({ kind: "status-posted", afterMs: deps.clock.now() - turn.request.receivedAt });
   const withPost = (now: Turn): Turn => {
     const delivery = settledAt(attempt.change(now.delivery), STATUS_SLOT);
     // A post by an earlier attempt shows the state of that time.

@@ -59,7 +59,7 @@ export type CommandDeps = {
    * Called after turns of a job were ended, so that their agents stop and the next turn runs soon.
    * @default does nothing
    */
-  onEnded?: (jobId: string) => void;
+  onEnded?: (jobId: string, canceled: number) => void;
   /** Called after an answer was stored. @default does nothing */
   onAnswered?: (questionId: string, answer: QuestionAnswer) => void;
   /** @default logs nothing */
@@ -167,14 +167,14 @@ function cancelJob(store: JobStore, id: string, { nowMs, onEnded }: CommandDeps)
   const { length } = unfinished.filter(({ number }) => store.cancel({ jobId: id, number }, nowMs));
   const about = { job_id: id, turns: length };
   if (length === 0) return { text: `Job ${id} has no turn that waits or runs.\n`, about };
-  onEnded?.(id);
+  onEnded?.(id, length);
   return { text: `Canceled ${length} ${length === 1 ? "turn" : "turns"} of job ${id}.\n`, about };
 }
 
 function archiveJob(store: JobStore, id: string, { nowMs, onEnded }: CommandDeps): Done {
   const about = { job_id: id };
   if (!store.archive(id, nowMs)) return { text: `Job ${id} was already archived.\n`, about };
-  onEnded?.(id);
+  onEnded?.(id, 0);
   return { text: `Archived job ${id}.\n`, about };
 }
 

@@ -1,3 +1,4 @@
+import { parseMetricsAddress, WANT_METRICS_ADDRESS } from "../../shared/machine/serve-metrics.ts";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { AgentSetting } from "./agent-settings.ts";
@@ -134,6 +135,9 @@ export const ServiceSettings = z.strictObject({
   listen: sectionSetting({
     host: text("an address to listen on, for example 127.0.0.1", 255, isHost).default("127.0.0.1"),
     port: wholeNumber("a port", 0, 65_535).default(4000),
+  }),
+  metrics: sectionSetting({
+    address: text(WANT_METRICS_ADDRESS, 300, (at) => parseMetricsAddress(at) !== null).optional(),
   }),
   dataDir: text("the folder for the service's state and checkouts, for example ../docs-agent-data", 4000),
   publicBaseUrl: UrlSetting.optional(),

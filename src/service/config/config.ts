@@ -3,9 +3,21 @@ import { basename, dirname, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import { DocsAgentError, messageOf } from "../../shared/errors.ts";
 import { readProxySettings } from "../../shared/machine/proxy.ts";
+import {
+  type MetricsAddress,
+  parseMetricsAddress,
+  WANT_METRICS_ADDRESS,
+} from "../../shared/machine/serve-metrics.ts";
 import { ServiceSettings } from "./config-schema.ts";
 import { crossFaults } from "./cross-faults.ts";
-import { type Env, gitVariables, type NamedVariable, type ServiceModel, variableFaults } from "./env.ts";
+import {
+  type Env,
+  envValue,
+  gitVariables,
+  type NamedVariable,
+  type ServiceModel,
+  variableFaults,
+} from "./env.ts";
 import { KIND_TRAITS } from "../network/gateway/model-kinds.ts";
 import { pathFaults } from "./path-faults.ts";
 import { type Fork, forkAt, repositoryKind } from "./repository.ts";
@@ -14,7 +26,7 @@ import { faultsOf, tokenFaults } from "./setting-faults.ts";
 type ProjectSettings = ServiceSettings["projects"][number];
 
 /** The settings, with all that follows from others filled in, and paths made absolute. */
-export type ServiceConfig = ReturnType<typeof toConfig>;
+export type ServiceConfig = ReturnType<typeof toConfig> & { metricsAddress: MetricsAddress | null };
 
 /**
  * A project of the job service. It holds no secrets: names ending in `Env` are those of environment
@@ -87,12 +99,28 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
     faults.push(...crossFaults(parsed.data));
     if (env !== null) {
       faults.push(...variableFaults(variablesOf(parsed.data), env), ...readProxySettings(env).faults);
+      if (givenMetricsAddress(parsed.data, env) !== null && metricsAddressOf(parsed.data, env) === null) {
+        faults.push(`METRICS_ADDRESS must be ${WANT_METRICS_ADDRESS}.`);
+      }
     }
   }
-  const config = toConfig(parsed.data, dirname(file));
+  const config = {
+    ...toConfig(parsed.data, dirname(file)),
+    /** Where metrics are served. Null if they aren't. */
+    metricsAddress: metricsAddressOf(parsed.data, env ?? {}),
+  };
   faults.push(...pathFaults(config));
   if (faults.length > 0) throw new ServiceConfigError(file, faults);
   return config;
+}
+
+/** The Slack app reads the same variable, so the settings file comes first. */
+function givenMetricsAddress({ metrics }: Pick<ServiceSettings, "metrics">, env: Env): string | null {
+  return metrics.address ?? envValue(env, "METRICS_ADDRESS");
+}
+
+function metricsAddressOf(settings: Pick<ServiceSettings, "metrics">, env: Env): MetricsAddress | null {
+  return parseMetricsAddress(givenMetricsAddress(settings, env) ?? "");
 }
 
 const TABS = "must be indented with spaces, not tabs.";
@@ -129,7 +157,7 @@ function readYaml(file: string): unknown {
 }
 
 function toConfig(settings: ServiceSettings, folder: string) {
-  const { models, ...rest } = settings;
+  const { models, metrics: _, ...rest } = settings;
   const all: ServiceModel[] = models.map((model) => ({
     ...model,
     baseUrl: model.baseUrl ?? KIND_TRAITS[model.kind].defaultBaseUrl,

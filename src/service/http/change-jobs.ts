@@ -22,7 +22,7 @@ function addCancel(app: OpenAPIHono, { store, clock, logger, onEnded }: ServiceA
     if (store.turn(turn) === null) throw new HttpFault(404, "There is no such turn of this job.");
     if (store.cancel(turn, clock.now())) {
       logger.info({ project: projectId, job_id: id, turn: number }, "turn canceled");
-      onEnded(id);
+      onEnded(id, 1);
     }
     return context.json(fullJob(store, projectId, id), 200);
   });
@@ -34,7 +34,7 @@ function addArchive(app: OpenAPIHono, { store, clock, logger, onEnded }: Service
     jobOf(store, projectId, id);
     if (store.archive(id, clock.now())) {
       logger.info({ project: projectId, job_id: id }, "job archived");
-      onEnded(id);
+      onEnded(id, 0);
     }
     return context.json(fullJob(store, projectId, id), 200);
   });

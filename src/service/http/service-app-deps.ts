@@ -11,8 +11,9 @@ export type ServiceAppDeps = Omit<ServiceTaskDeps, "places" | "runningTurns" | "
   accept: (request: TurnRequest) => Promise<Acceptance>;
   /**
    * Called after turns of a job were ended, so that their agents stop and the next turn runs soon.
+   * `canceled` is how many of them were canceled.
    */
-  onEnded: (jobId: string) => void;
+  onEnded: (jobId: string, canceled: number) => void;
   runnerAccess: RunnerAccess;
   /** Finds out soon how a job's pull request stands. */
   lookAtPull: (jobId: string) => Promise<void>;

@@ -37,14 +37,20 @@ export function failedAttempt(
 export function concludeTurn(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskEnd {
   const isEnded = deps.store.end(key, result, deps.clock.now());
   const startedAt = deps.store.turn(key)?.startedAt ?? null;
+  const project = deps.store.job(key.jobId)?.projectId;
+  const tookMs = startedAt === null ? null : deps.clock.now() - startedAt;
   const fields = {
-    project: deps.store.job(key.jobId)?.projectId,
+    project,
     job_id: key.jobId,
     turn: key.number,
     outcome: result.kind,
     pull_request: result.kind === "pull-request" ? result.prLink : null,
-    ms: startedAt === null ? null : deps.clock.now() - startedAt,
+    ms: tookMs,
   };
+  if (isEnded && project !== undefined) {
+    const checks = "checks" in result ? (result.checks ?? []) : [];
+    deps.measure({ kind: "turn-ended", project, outcome: result.kind, tookMs, checks });
+  }
   if (!isEnded) deps.logger.info(fields, "turn ended after it was canceled, or its job archived");
   else if (result.kind === "failed") {
     const { reason, details = [] } = result;

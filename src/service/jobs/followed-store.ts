@@ -59,8 +59,14 @@ const OF_PROJECTS = `followed.project_id IN (SELECT value FROM json_each(?1))`;
  */
 const NOW = `iif(look_at IN (?1, ?1 + 1), ?1 + 1, ?1)`;
 
-const IS_OPEN = `pull_request ->> '$.state' = 'open'`;
-const BASE = `pull_request ->> '$.baseRef'`;
+/** A field of a pull request as it was last seen. */
+export function pullField(name: string): string {
+  return `pull_request ->> '$.${name}'`;
+}
+
+/** True for a pull request that was open when it was last seen. */
+export const IS_OPEN = `${pullField("state")} = 'open'`;
+const BASE = pullField("baseRef");
 
 const AWAITS_LIVE = `pull_request ->> '$.url' = ? AND pull_request ->> '$.state' = 'merged'
   AND pull_request ->> '$.live' IS NULL`;
@@ -98,12 +104,11 @@ export class FollowedStore {
    * The jobs of these projects whose pull requests are open, seen, no drafts, and not reviewed yet.
    */
   awaitingReview(projectIds: readonly string[]): z.infer<typeof AwaitingRow>[] {
-    const field = (name: string) => `pull_request ->> '$.${name}'`;
-    const sql = `SELECT job_id AS jobId, coalesce(${field("openedAt")}, began_at) AS since,
+    const sql = `SELECT job_id AS jobId, coalesce(${pullField("openedAt")}, began_at) AS since,
         coalesce(pull_request -> '$.waitingFor', '[]') AS reviewers
       FROM followed JOIN jobs ON jobs.id = job_id
-      WHERE look_at IS NOT NULL AND ${OF_PROJECTS} AND ${IS_OPEN} AND ${field("review")} = 'none'
-        AND coalesce(${field("isVisible")}, 1) AND NOT coalesce(${field("isDraft")}, 0)`;
+      WHERE look_at IS NOT NULL AND ${OF_PROJECTS} AND ${IS_OPEN} AND ${pullField("review")} = 'none'
+        AND coalesce(${pullField("isVisible")}, 1) AND NOT coalesce(${pullField("isDraft")}, 0)`;
     return this.#tables.all(AwaitingRow, sql, JSON.stringify(projectIds));
   }
 

@@ -21,6 +21,7 @@ import { QuestionStore } from "./question-store.ts";
 import { MergeStore } from "./merge-store.ts";
 import { PeopleStore } from "./people-store.ts";
 import { SpendingStore } from "./spending-store.ts";
+import { StandingStore } from "./standing-store.ts";
 import type { ListPlace } from "./list-place.ts";
 import { cutOrNull } from "./sent-job.ts";
 import { sumUsage, type UsageOf, type UsageSum } from "./usage-sums.ts";
@@ -58,6 +59,7 @@ export class JobStore {
   readonly changes: ChangeFeed;
   readonly retention: RetentionStore;
   readonly spending: SpendingStore;
+  readonly standing: StandingStore;
   readonly merges: MergeStore;
   readonly people: PeopleStore;
 
@@ -68,6 +70,7 @@ export class JobStore {
     this.changes = new ChangeFeed(this.#tables);
     this.retention = new RetentionStore(this.#tables);
     this.spending = new SpendingStore(this.#tables);
+    this.standing = new StandingStore(this.#tables);
     this.merges = new MergeStore(this.#tables);
     this.people = new PeopleStore(this.#tables);
   }

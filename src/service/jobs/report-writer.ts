@@ -55,6 +55,11 @@ export class ReportWriter {
     this.#now = this.#shown = { step: null, plan: [], usage: before.usage };
   }
 
+  /** What this attempt has used. Null if nothing is known of it. */
+  get used(): Usage | null {
+    return this.#usage;
+  }
+
   line(text: string): void {
     const shown = oneLine(text, MAX_LINE_CHARS);
     if (this.#isClosed || shown === "") return;

@@ -60,6 +60,8 @@ export async function runAttempt(
   } finally {
     over.abort();
     run.report.close();
+    const { used: usage } = run.report;
+    if (usage !== null) deps.measure({ kind: "used", project: project.id, usage });
   }
   return endOfResult(deps, run, result);
 }
@@ -78,6 +80,9 @@ function startAttempt(
   const logger = deps.logger.child({ project: project.id, job_id: key.jobId, turn: key.number });
   const runsAgain = turn.startedAt !== null;
   logger.info({ attempt }, runsAgain ? "turn starts again" : "turn starts");
+  if (!runsAgain) {
+    deps.measure({ kind: "turn-starts", project: project.id, waitedMs: clock.now() - turn.acceptedAt });
+  }
   const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));
   // An attempt that was ended by a stop of the service doesn't count.
   if (runsAgain) report.line(attempt > 1 ? `attempt ${attempt}` : "starts again");
@@ -86,7 +91,7 @@ function startAttempt(
 
 /** The turn as the runner gets it. What it asks people isn't asked any more after `over`. */
 function inputOf(
-  { store, projects, attachments, questions }: ServiceTaskDeps,
+  { store, projects, attachments, questions, measure }: ServiceTaskDeps,
   { key, turn, project, report, logger, stopped, ended }: Attempt,
   over: AbortSignal,
 ): RunTurnInput {
@@ -114,6 +119,7 @@ function inputOf(
     signal,
     report: ({ agentRuns, isRound, brief, branch, pushed, ...shown }) => {
       report.add(shown);
+      if (agentRuns === true) measure({ kind: "agent-starts", project: project.id });
       try {
         store.note(key, { agentRuns, isRound, brief, branch, pushed });
       } catch (thrown) {

@@ -1,4 +1,5 @@
 import type { Clock, Logger } from "../../shared/machine/ports.ts";
+import type { ServiceMeasure } from "../base/service-measure.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { Runner } from "../runner/runner.ts";
 import type { AttachmentFiles } from "./attachment-files.ts";
@@ -19,4 +20,5 @@ export type ServiceTaskDeps = {
   runner: Pick<Runner, "run" | "upkeep">;
   clock: Clock;
   logger: Logger;
+  measure: ServiceMeasure;
 };

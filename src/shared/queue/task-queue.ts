@@ -108,6 +108,9 @@ export type TaskHandlerOf<R extends Kinds> = (task: Task, run: TaskRunOf<R>) => 
 
 export type TaskCounts = { waiting: number; running: number; dead: number };
 
+/** Unfinished tasks by the name of their pool. Pools without any are there, too. */
+export type PoolCounts = Record<string, Omit<TaskCounts, "dead">>;
+
 /** Durable tasks that run at least once, and the decisions that go with them. */
 export interface TaskQueue<R extends Kinds> {
   /**
@@ -137,4 +140,6 @@ export interface TaskQueue<R extends Kinds> {
   /** Rejects if tasks can't be added or run at the moment. */
   check(): Promise<void>;
   counts(): Promise<TaskCounts>;
+  /** The partitions of a pool are counted together. */
+  countsByPool(): Promise<PoolCounts>;
 }

@@ -1,5 +1,5 @@
 import { within, type Clock, type Logger } from "../machine/ports.ts";
-import type { DecisionOf, StepOf, Task, TaskEnd, TaskHandlerOf } from "./task-queue.ts";
+import type { DecisionOf, PoolCounts, StepOf, Task, TaskEnd, TaskHandlerOf } from "./task-queue.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import type { Kinds } from "../store/record-types.ts";
 import { StoreInUseError, StoreUnavailableError } from "../store/store-errors.ts";
@@ -111,6 +111,19 @@ export abstract class TaskRuns<R extends Kinds, U extends Run> {
   /** How many more tasks a pool, or a partition of it, may run. */
   roomIn(pool: string): number {
     return (this.#budgets[pool.split(" ")[0] ?? ""] ?? 0) - this.heldIn(pool);
+  }
+
+  /** Takes the number of unfinished tasks of each pool, or partition of it. */
+  countsByPool(unfinished: Iterable<readonly [name: string, tasks: number]>): PoolCounts {
+    const counts: PoolCounts = {};
+    for (const pool of Object.keys(this.#budgets)) counts[pool] = { waiting: 0, running: 0 };
+    for (const [name, tasks] of unfinished) {
+      const count = (counts[name.split(" ")[0] ?? ""] ??= { waiting: 0, running: 0 });
+      const running = Math.min(tasks, this.heldIn(name));
+      count.running += running;
+      count.waiting += tasks - running;
+    }
+    return counts;
   }
 
   /** The run of a task, unless its result is already on the disk. */

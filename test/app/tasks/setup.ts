@@ -181,6 +181,7 @@ export class TaskRig implements AsyncDisposable {
       clock,
       random: () => 0.5,
       logger: this.logger,
+      measure: () => {},
       firstTries: { note: () => {} },
       commit: this.run.commit,
       assertHeld: this.run.assertHeld,

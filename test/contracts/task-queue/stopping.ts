@@ -21,6 +21,10 @@ export function describeStopping(open: () => Promise<TaskQueueSubject>): void {
 
     expect(handler.order()).toEqual(["a"]);
     expect(await subject.queue.counts()).toEqual({ waiting: 2, running: 0, dead: 0 });
+    const byPool = Object.values(await subject.queue.countsByPool());
+    expect(byPool.filter(({ waiting, running }) => waiting + running > 0)).toEqual([
+      { waiting: 2, running: 0 },
+    ]);
   });
 
   it("aborts what outlasts the grace, and lets it run again as if it had not run", async () => {

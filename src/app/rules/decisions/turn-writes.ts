@@ -11,7 +11,7 @@ import {
 } from "../records.ts";
 import type { JobRecord, Read, ThreadRecord, Write } from "../records.ts";
 import type { MessageRef, Request } from "../turn/request.ts";
-import { prLinkOf } from "../turn/outcome.ts";
+import { endingOf, prLinkOf } from "../turn/outcome.ts";
 import { keepTurnMs, type Turn, isUnsent } from "../turn/turn.ts";
 import { passedOver } from "../turn/turn-pull-request.ts";
 import { DocsAgentError } from "../../../shared/errors.ts";
@@ -202,7 +202,7 @@ type Changes = { next: Turn[]; writes: Write[]; adds: NewTask[] };
  * follow-up that waits for one of them is sent once that one has been sent or has ended.
  */
 export function changesOf(
-  deps: Pick<TaskDeps, "clock" | "polling" | "retentionMs" | "logger">,
+  deps: Pick<TaskDeps, "clock" | "polling" | "retentionMs" | "logger" | "measure">,
   read: Read,
   changed: readonly Turn[],
 ): Changes {
@@ -218,6 +218,8 @@ export function changesOf(
       const { kind: outcome, reason, tookMs, told: report, stoppedBy } = next.stage.outcome;
       const stopped = stoppedBy === undefined ? undefined : true;
       deps.logger.info({ outcome, told: report?.outcome, stopped, reason, took_ms: tookMs }, "turn ended");
+      const ending = endingOf(next.stage.outcome);
+      deps.measure({ kind: "turn-ended", id: `${next.id} ${next.watch}`, ending });
     }
     const earlier = isEnding ? passedOverBy(readNow, next, job?.pullRequest) : [];
     for (const write of turnWrites(deps, readNow, next, ...earlier)) written.set(keyOfWrite(write), write);

@@ -2,6 +2,7 @@ import type { PollingPolicy } from "../retry.ts";
 import type { Clock, Logger } from "../../../shared/machine/ports.ts";
 import type { Directory, Memberships } from "./directory.ts";
 import type { Contacts, JobServices } from "./job-service.ts";
+import type { Measure } from "./measure.ts";
 import type { Notifier, WorkStatus } from "./notifier.ts";
 import type { AppRecords, TaskRun } from "../records.ts";
 import type { FileReader } from "../thread/files.ts";
@@ -16,6 +17,7 @@ export type TaskDeps = {
   /** Uniform in [0, 1). */
   random: () => number;
   logger: Logger;
+  measure: Measure;
   /** Belongs to the current run. See `TaskRun`. */
   commit: TaskRun["commit"];
   assertHeld: TaskRun["assertHeld"];

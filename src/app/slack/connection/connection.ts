@@ -1,10 +1,12 @@
 import { setTimeout } from "node:timers/promises";
-import { WebClient, type WebClientOptions } from "@slack/web-api";
+import { type WebAPICallResult, WebClient, type WebClientOptions } from "@slack/web-api";
 import { BoltApp, IdentityUnknownError } from "./bolt-app.ts";
 import { createLineSampler, type SampleLine, slackLogger } from "./log-lines.ts";
 import type { Logger } from "../../../shared/machine/ports.ts";
 import { isProxied, type ProxySettings } from "../../../shared/machine/proxy.ts";
 import { createSlackClock, newTeam } from "../slack-team.ts";
+import type { Measure } from "../../rules/ports/measure.ts";
+import { slackFault } from "../slack-faults.ts";
 import { SlackIdentityCheck, type SlackIdentityOptions } from "./identity.ts";
 import { HttpReceiver } from "./http-receiver.ts";
 import { createSlackListener } from "./listener.ts";
@@ -22,6 +24,7 @@ type SlackConnectionOptions = Omit<SlackIdentityOptions, "client" | "team"> & {
   proxy: ProxySettings;
   /** True if no other program is to receive the app's requests. */
   isOnly: boolean;
+  measure: Measure;
 };
 
 /**
@@ -34,14 +37,14 @@ export function createSlackConnection(options: SlackConnectionOptions) {
   const sdkLogger = slackLogger(logger, sample);
   const ofClient = (timeout: number) => clientOptions(slack, sdkLogger, timeout);
   const slackClock = createSlackClock(clock);
-  const client = new WebClient(slack.botToken, {
+  const client = new MeasuredClient(options.measure, slack.botToken, {
     ...ofClient(SLACK_TIMEOUT_MS),
     fetch: slackClock.watching(fetch),
   });
   const team = newTeam(client);
   const identity = new SlackIdentityCheck({
     ...options,
-    client: new WebClient(slack.botToken, {
+    client: new MeasuredClient(options.measure, slack.botToken, {
       ...ofClient(IDENTITY_TIMEOUT_MS),
       // This call is answered first, so that even the first post has Slack's time.
       fetch: slackClock.watching(fetch),
@@ -114,6 +117,26 @@ export function createSlackConnection(options: SlackConnectionOptions) {
       await Promise.race([bolt.drain(), setTimeout(DRAIN_MS, undefined, { ref: false })]);
     },
   };
+}
+
+/** Says of each call that fails that it did, and how. */
+class MeasuredClient extends WebClient {
+  readonly #measure: Measure;
+
+  constructor(measure: Measure, ...args: ConstructorParameters<typeof WebClient>) {
+    super(...args);
+    this.#measure = measure;
+  }
+
+  override async apiCall(...[method, options]: Parameters<WebClient["apiCall"]>): Promise<WebAPICallResult> {
+    try {
+      return await super.apiCall(method, options);
+    } catch (thrown) {
+      const { error, retryAfterMs = 0 } = slackFault(thrown);
+      this.#measure({ kind: "slack-refused", method, error, retryAfterMs });
+      throw thrown;
+    }
+  }
 }
 
 type SdkLogger = ReturnType<typeof slackLogger>;

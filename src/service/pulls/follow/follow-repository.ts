@@ -27,7 +27,7 @@ const FAULT_MS = { first: 10_000, max: 10 * 60_000 };
 const REFUSALS = [401, 403, 404];
 const NONE: ReadonlySet<string> = new Set();
 
-export type FollowDeps = Pick<ServiceTaskDeps, "store" | "projects" | "clock" | "logger"> & {
+export type FollowDeps = Pick<ServiceTaskDeps, "store" | "projects" | "clock" | "logger" | "measure"> & {
   queue: Pick<TaskQueue<NoRecords>, "add" | "commit">;
 };
 
@@ -251,7 +251,11 @@ export class RepositoryFollower {
       });
       return { value: null, adds };
     });
-    for (const [{ jobId, link, record: before }, { record }] of looked) {
+    for (const [{ jobId, projectId, link, record: before }, { record }] of looked) {
+      const state = record?.state ?? "open";
+      if (state !== "open" && state !== before?.state) {
+        this.#deps.measure({ kind: "pull-request-ended", project: projectId, state });
+      }
       if (record === null || before === null || record.isVisible === before.isVisible) continue;
       const fields = { job_id: jobId, pull_request: link };
       if (record.isVisible) this.#log("info", fields, "a pull request can be seen again");

@@ -15,6 +15,8 @@ type Run = { take: (message: Answer) => void; fail: (error: Error) => void };
 type Child = {
   process: ChildProcess;
   opened: Promise<void>;
+  /** True once it can run turns. */
+  isOpen: boolean;
   /** Kills it because of a run, if that is known. */
   killFor: (cause: number | null) => void;
 };
@@ -65,6 +67,11 @@ export class RunnerClient implements Runner {
   /** Starts the runner. Rejects with a {@link StartError} if it can't run turns. */
   async open(): Promise<void> {
     await (this.#child ??= this.#start()).opened;
+  }
+
+  /** True while there is a runner that can run turns. */
+  get isOpen(): boolean {
+    return this.#child?.isOpen === true;
   }
 
   readonly run: Runner["run"] = ({ signal, report, ask, ...turn }) =>
@@ -183,19 +190,19 @@ export class RunnerClient implements Runner {
       cause = run;
       child.kill("SIGKILL");
     };
+    const started: Child = { process: child, opened, isOpen: false, killFor };
     // While the runner hangs, no agent could be ended, so it is better to end it.
     const watch = setInterval(() => {
       unanswered += 1;
       if (unanswered > MAX_UNANSWERED) killFor(lastRunOnThread(this.#settings.dataDir));
       else this.#tell({ kind: "ping" });
     }, this.#pingEveryMs).unref();
-    let isOpen = false;
     child.on("message", (received) => {
       unanswered = 0;
       const { data: message } = FromRunner.safeParse(received);
       if (message === undefined) return this.#giveUp(received);
       if (message.kind === "opened") {
-        isOpen = true;
+        started.isOpen = true;
         resolve();
       } else if (message.kind === "unopened") {
         reject(new StartError(message.problem));
@@ -215,7 +222,8 @@ export class RunnerClient implements Runner {
         fail(new RunnerLostError(cause === null ? null : cause === run ? "this-turn" : "another-turn"));
       }
       // Starts another at once, because it ends what this one left.
-      if (isOpen) this.open().catch((error: unknown) => this.#logger.error({ err: error }, "no runner"));
+      if (started.isOpen)
+        this.open().catch((error: unknown) => this.#logger.error({ err: error }, "no runner"));
     };
     child.on("error", (error) => end(messageOf(error)));
     // Waits until everything that it sent was read.
@@ -227,7 +235,7 @@ export class RunnerClient implements Runner {
     });
     opened.catch(() => {});
     child.send({ kind: "open", settings: this.#settings }, () => {});
-    return { process: child, opened, killFor };
+    return started;
   }
 }
 

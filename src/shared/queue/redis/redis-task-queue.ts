@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { Clock, Logger } from "../../machine/ports.ts";
-import type { DecisionOf, NewTask, TaskCounts, TaskHandlerOf, TaskQueue } from "../task-queue.ts";
+import type { DecisionOf, NewTask, PoolCounts, TaskCounts, TaskHandlerOf, TaskQueue } from "../task-queue.ts";
 import { messageOf } from "../../errors.ts";
 import type { Kinds, ReadOf } from "../../store/record-types.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
@@ -35,7 +35,7 @@ const FORGET_AT_MOST = 500;
 
 /** The claimed tasks, and the time until the next one is due, milliseconds. */
 const Claimed = z.tuple([ClaimedTasks, z.coerce.number().nullable()]);
-const Looked = z.tuple([z.int(), z.int(), z.int(), z.string()]);
+const Looked = z.tuple([z.array(z.tuple([z.string(), z.int()])), z.int(), z.int(), z.string()]);
 
 /**
  * A task queue on Redis that any number of replicas share. One script changes tasks and records
@@ -114,8 +114,14 @@ export class RedisTaskQueue<R extends Kinds> implements TaskQueue<R> {
 
   /** `running` counts this process's tasks. */
   async counts(): Promise<TaskCounts> {
-    const { live, running, dead } = await this.#look([]);
-    return { waiting: live - running, running, dead };
+    const { byPool, running, dead } = await this.#look([]);
+    const unfinished = byPool.reduce((sum, [, tasks]) => sum + tasks, 0);
+    return { waiting: unfinished - running, running, dead };
+  }
+
+  /** Like {@link counts}, `running` counts this process's tasks. */
+  async countsByPool(): Promise<PoolCounts> {
+    return this.#runs.countsByPool((await this.#look([])).byPool);
   }
 
   /** When the next task that isn't running here is due, epoch milliseconds. Null if none waits. */
@@ -134,8 +140,8 @@ export class RedisTaskQueue<R extends Kinds> implements TaskQueue<R> {
     const pools = Object.fromEntries(leftOut.map((pool) => [pool, true]));
     const args = [keepDeadMs, FORGET_AT_MOST, JSON.stringify(here), JSON.stringify(pools)].map(String);
     const looked = await store.redis.run(LOOK, [store.redis.now, ...args]);
-    const [live, running, dead, inMs] = Looked.parse(looked);
-    return { live, running, dead, nextDueAt: inMs === "" ? null : clock.now() + Number(inMs) };
+    const [byPool, running, dead, inMs] = Looked.parse(looked);
+    return { byPool, running, dead, nextDueAt: inMs === "" ? null : clock.now() + Number(inMs) };
   }
 
   async #lookForStandstill(): Promise<Error | null> {

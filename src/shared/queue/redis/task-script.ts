@@ -228,9 +228,9 @@ export const WORK = `${BEGIN} ${GATES}
 /**
  * ARGV: now, how long abandoned tasks are kept, how many to remove at most, then as JSON the pools
  * of the tasks running here by their ids, and `true` for each pool to leave out of the last answer.
- * Removes expired abandoned tasks. Returns the number of unfinished tasks, of those running here,
- * and of abandoned ones, and the milliseconds until the first other task is due (empty if
- * there is none).
+ * Removes expired abandoned tasks. Returns pairs of a pool and its number of unfinished tasks, the
+ * number of those running here, and of abandoned ones, and the milliseconds until the first other
+ * task is due (empty if there is none).
  */
 export const LOOK = `${BEGIN}
   local dead, over = P .. ':dead', whole(now - tonumber(ARGV[2]))
@@ -239,13 +239,13 @@ export const LOOK = `${BEGIN}
     call('DEL', taskKey(id))
   end
   local running, leftOut = cjson.decode(ARGV[4]), cjson.decode(ARGV[5])
-  local live, runningHere, next, most = 0, 0, nil, 0
+  local byPool, runningHere, next, most = {}, 0, nil, 0
   for id, pool in pairs(running) do
     most = most + 1
     if call('ZSCORE', poolKey(pool), id) then runningHere = runningHere + 1 end
   end
   for _, pool in ipairs(call('ZRANGE', P .. ':pools', 0, -1)) do
-    live = live + call('ZCARD', poolKey(pool))
+    byPool[#byPool + 1] = { pool, call('ZCARD', poolKey(pool)) }
     local first = leftOut[pool] and {} or call('ZRANGE', poolKey(pool), 0, most, 'WITHSCORES')
     for n = 1, #first, 2 do
       if not running[first[n]] then
@@ -254,5 +254,5 @@ export const LOOK = `${BEGIN}
       end
     end
   end
-  return { live, runningHere, call('ZCARD', dead), next and whole(next - now) or '' }
+  return { byPool, runningHere, call('ZCARD', dead), next and whole(next - now) or '' }
 `;

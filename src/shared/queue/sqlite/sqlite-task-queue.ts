@@ -1,5 +1,5 @@
 import type { Clock, Logger } from "../../machine/ports.ts";
-import type { DecisionOf, NewTask, TaskCounts, TaskHandlerOf, TaskQueue } from "../task-queue.ts";
+import type { DecisionOf, NewTask, PoolCounts, TaskCounts, TaskHandlerOf, TaskQueue } from "../task-queue.ts";
 import { type LimitReachedError, messageOf } from "../../errors.ts";
 import type { SqliteStore } from "../../store/sqlite/open-sqlite-store.ts";
 import type { Kinds, ReadOf } from "../../store/record-types.ts";
@@ -131,6 +131,10 @@ export class SqliteTaskQueue<R extends Kinds> implements TaskQueue<R> {
   async counts(): Promise<TaskCounts> {
     const { waiting, dead } = this.#table.counts();
     return { waiting: waiting - this.#runs.size, running: this.#runs.size, dead };
+  }
+
+  async countsByPool(): Promise<PoolCounts> {
+    return this.#runs.countsByPool(this.#table.countsByPool());
   }
 
   /** Resolves when nothing is running or due, or once the queue is stopped. */

@@ -77,6 +77,7 @@ export const TASK_SQL = {
   pullIn: `UPDATE tasks SET due_at = due_at - ?1, next_due_at = next_due_at - ?1 WHERE state = 'waiting'`,
 
   countWaiting: `SELECT count(*) FROM tasks WHERE state = 'waiting'`,
+  countByPool: `SELECT pool, count(*) AS tasks FROM tasks WHERE state = 'waiting' GROUP BY pool`,
   countDead: `SELECT count(*) FROM tasks WHERE state = 'dead' AND state <> 'waiting'`,
 
   /** state, ended before, limit */
@@ -93,6 +94,7 @@ const Seqs = z.array(z.object({ seq: z.int() }));
 const Found = z.object({ seq: z.int(), state: z.enum(["waiting", "done", "dead"]) });
 const Next = z.object({ next_payload: z.string().nullable(), next_due_at: z.int().nullable() });
 const TypeInPool = z.object({ type: z.string(), pool: z.string() });
+const InPool = z.object({ pool: z.string(), tasks: z.int() });
 const OnDuplicate = z.enum(["once", "pending", "latest"]);
 
 const LoadedRow = z.object({
@@ -228,6 +230,12 @@ export class TaskTable {
   /** Running tasks count as waiting. */
   counts(): { waiting: number; dead: number } {
     return { waiting: this.#number(TASK_SQL.countWaiting) ?? 0, dead: this.#number(TASK_SQL.countDead) ?? 0 };
+  }
+
+  /** The number of unfinished tasks of each pool, or partition of it. */
+  countsByPool(): [string, number][] {
+    const rows = z.array(InPool).parse(this.#sql(TASK_SQL.countByPool).all());
+    return rows.map(({ pool, tasks }) => [pool, tasks]);
   }
 
   /**

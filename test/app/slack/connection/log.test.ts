@@ -48,6 +48,7 @@ describe("a listener that fails", () => {
       wantedScopes: [],
       proxy: DIRECT,
       isOnly: true,
+      measure: () => {},
       clock: new ManualClock(),
       random: () => 0.5,
       logger,
