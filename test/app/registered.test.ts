@@ -37,7 +37,7 @@ function registered(): Registered {
   registerIntake(recording, {
     queue: { add: never, commit: never, read: never },
     records: { get: never },
-    series: { of: never },
+    series: { of: never, remove: never },
     measure: () => {},
     firstTries: { isRefused: never },
     notifier: { replyPrivately: never },

@@ -237,4 +237,17 @@ export function describeRateLimiter(name: string, open: () => Promise<RateLimite
       expect(await reserve("b")).toBe(now + MINUTE_MS);
     });
   });
+
+  describe(`${name}: what is forgotten`, () => {
+    it("is the gates of one id, also after a restart", async () => {
+      await using subject = await open();
+      const gates = ["person:T1:U1", "post:T1:U1", "person:T1:U11", "U1"];
+      for (const gate of gates) await subject.rateLimiter.postpone(gate, subject.now() + HOUR_MS);
+      await subject.rateLimiter.forget("U1");
+      const wait = async (gate: string) => (await subject.rateLimiter.openAt(gate)) - subject.now();
+      expect(await Promise.all(gates.map(wait))).toEqual([0, 0, HOUR_MS, HOUR_MS]);
+      await subject.reopen();
+      expect(await Promise.all(gates.map(wait))).toEqual([0, 0, HOUR_MS, HOUR_MS]);
+    });
+  });
 }

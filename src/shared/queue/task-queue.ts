@@ -65,13 +65,16 @@ export type TaskEnd =
   | { kind: "dead"; reason: string };
 
 /**
- * The writes, appends and new tasks to carry out together, and the value for the caller. `within`
- * lists limits, at most one per gate, that the plan counts against. If one has no room, nothing is
+ * The writes, appends and new tasks to carry out together, and the value for the caller. `removes`
+ * are the ids of tasks to remove before anything is added: whether they wait, run or are done, it
+ * is as if they had never been added, and a run in progress can't store its end. `within` lists
+ * limits, at most one per gate, that the plan counts against. If one has no room, nothing is
  * carried out or counted, and the commit rejects with a `LimitReachedError` for the first such
  * limit.
  */
 export type PlanOf<R extends Kinds, T> = {
   writes?: readonly WriteOf<R>[];
+  removes?: readonly string[];
   adds?: readonly NewTask[];
   appends?: readonly Append[];
   within?: readonly Limit[];

@@ -38,4 +38,6 @@ export interface RateLimiter {
    * postponed. Takes none.
    */
   openAt(gate: string): Promise<number>;
+  /** Removes the gates whose names end in a colon and this id. Durable when it resolves. */
+  forget(id: string): Promise<void>;
 }

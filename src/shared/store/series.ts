@@ -11,4 +11,6 @@ export type Append = { series: string; entry: string; keep: number; ttlMs: numbe
 export interface Series {
   /** Returns its entries, oldest first. */
   of(series: string): Promise<string[]>;
+  /** Removes all its entries. Durable when it resolves. */
+  remove(series: string): Promise<void>;
 }

@@ -7,6 +7,8 @@ export interface Store<R extends Kinds> extends AsyncDisposable {
   readonly rateLimiter: RateLimiter;
   readonly series: Series;
   readonly records: RecordReader<R>;
+  /** Records that were set aside, under `<kind>:<id>`. */
+  readonly setAside: { delete(key: string): Promise<boolean> };
   /** Number of records set aside since the store was opened. */
   setAsideCount(): number;
   /**

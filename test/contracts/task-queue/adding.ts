@@ -268,6 +268,50 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
     expect(await subject.queue.counts()).toEqual({ waiting: 0, running: 0, dead: 0 });
   });
 
+  it("removes what waits, runs, is done or was given up, as if it had never been added", async () => {
+    await using subject = await open();
+    const { handler, running } = await inEveryState(subject, "once");
+    const ids = ["waiting", "running", "done", "dead"];
+    await subject.queue.commit(() => ({ removes: ids, value: null }));
+    const delivery = { channelId: "C", threadTs: null, away: null, slots: {}, shown: null };
+    running.open(() => ({
+      writes: [{ kind: "notice", id: "late", record: { version: 1, delivery } }],
+      value: { kind: "retry", dueAt: 0, reason: "late" },
+    }));
+    await subject.idle();
+    expect(await subject.queue.counts()).toEqual({ waiting: 0, running: 0, dead: 0 });
+    // What the run came to is not stored.
+    expect(await subject.queue.read((read) => read("notice", "late"))).toBeUndefined();
+    const before = handler.order().length;
+    for (const id of ids) {
+      handler.on(id, () => ({ kind: "done" }));
+      expect(await subject.queue.add(task(id))).toBe(true);
+    }
+    await subject.idle();
+    expect(
+      handler
+        .order()
+        .slice(before)
+        .filter((id) => ids.includes(id)),
+    ).toEqual(ids);
+  });
+
+  it("removes before it adds", async () => {
+    await using subject = await open();
+    await subject.queue.add(task("a", { dueAt: subject.now() + MINUTE_MS }));
+    await subject.queue.commit(() => ({
+      removes: ["a", "unknown"],
+      adds: [task("a", { dueAt: subject.now() + SECOND_MS, payload: { for: "new" } })],
+      value: null,
+    }));
+    await subject.reopen();
+    const handler = new ScriptedHandler();
+    subject.queue.start(handler.handle);
+    subject.advance(SECOND_MS);
+    await subject.idle();
+    expect(handler.runs.map(({ payload }) => payload)).toEqual([{ for: "new" }]);
+  });
+
   it("refuses a due time that is not a number, and takes a fraction of a millisecond", async () => {
     await using subject = await open();
     await expect(subject.queue.add(task("a", { dueAt: NaN }))).rejects.toThrow(TypeError);

@@ -60,4 +60,16 @@ export function describeSeries(open: () => Promise<TaskQueueSubject>): void {
     await expect(commit("3")).rejects.toBeInstanceOf(LimitReachedError);
     expect(await subject.series.of("a")).toEqual(["1", "2"]);
   });
+
+  it("is removed whole, and begins anew", async () => {
+    await using subject = await open();
+    const commit = (entry: string) =>
+      subject.queue.commit(() => ({ appends: [append("a", entry), append("b", entry)], value: null }));
+    await commit("1");
+    await subject.series.remove("a");
+    expect([await subject.series.of("a"), await subject.series.of("b")]).toEqual([[], ["1"]]);
+    await commit("2");
+    await subject.reopen();
+    expect([await subject.series.of("a"), await subject.series.of("b")]).toEqual([["2"], ["1", "2"]]);
+  });
 }

@@ -60,8 +60,17 @@ export const COMMIT = `
     return true
   end
 
-  -- Of which run, which records it read, the limits, what it writes, appends and adds, and how the
-  -- run ends.
+  local function remove(id)
+    local pool = fields(id, 'pool')
+    if pool then call('ZREM', poolKey(pool), id) end
+    call('DEL', taskKey(id), P .. ':done:' .. id)
+    call('ZREM', P .. ':dead', id)
+    call('ZREM', P .. ':doubtful', id)
+    if isAlone(id) then call('DEL', P .. ':alone') end
+  end
+
+  -- Of which run, which records it read, the limits, what it writes and appends, how the run ends,
+  -- and what it removes and adds.
   function kinds.commit()
     local id, token = some(take()), take()
     local task = id and { fields(id, 'claim', 'known', 'pool', 'nextPayload', 'nextDue', 'attempt',
@@ -104,10 +113,12 @@ export const COMMIT = `
       call('PEXPIRE', key, ttl)
     end
 
-    -- Before the adds: one of them may bring this task back.
+    -- Before the rest: one of the adds may bring this task back.
     local e = some(take())
     if e then finish(id, task, cjson.decode(e))
     elseif id then call('ZADD', poolKey(task[3]), 'XX', whole(now + LEASE), id) end
+
+    for _ = 1, tonumber(take()) do remove(take()) end
 
     local added = ''
     for _ = 1, tonumber(take()) do

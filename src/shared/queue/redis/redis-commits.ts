@@ -83,7 +83,7 @@ export class RedisCommits<R extends Kinds> {
     const { store, work, pools, clock } = this.#options;
     const { keyOf } = store.series;
     return this.#onRecords(decide, async (plan, seen) => {
-      const { writes = [], adds = [], appends = [], within = [], value } = plan;
+      const { writes = [], removes = [], adds = [], appends = [], within = [], value } = plan;
       const now = clock.now();
       const asides = [...seen.values()].flatMap(({ aside }) => aside ?? []);
       const entries = [
@@ -97,6 +97,7 @@ export class RedisCommits<R extends Kinds> {
         ...counted(entries.map(({ key, keep, text = "" }) => [key, keep, text])),
         ...counted(appends.map((to) => [keyOf(to.series), to.entry, to.keep, Math.ceil(to.ttlMs)])),
         endWord(endOf?.(value), now),
+        ...counted(removes.map((id) => [id])),
         ...counted(
           adds.map((task) => {
             const { id, type, pool, onDuplicate, payload, dueAt } = toStorableTask(task, now, pools);

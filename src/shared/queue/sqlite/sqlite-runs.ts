@@ -134,7 +134,7 @@ export class SqliteRuns<R extends Kinds> extends TaskRuns<R, SqliteRun> {
   protected override async end(run: SqliteRun, step: StepOf<R>): Promise<void> {
     const { commits, carryOut, write } = this.#options;
     await write(() => {
-      if (!this.holds(run)) return;
+      if (!this.holds(run) || !this.#table.isPending(run.seq)) return;
       const end = typeof step === "function" ? carryOut(step) : step;
       this.#table.end(run, end, this.#options.clock.now());
       // A later add in this transaction finds the task waiting.

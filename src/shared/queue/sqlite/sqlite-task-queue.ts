@@ -166,11 +166,12 @@ export class SqliteTaskQueue<R extends Kinds> implements TaskQueue<R> {
    */
   #carryOut<T>(decide: DecisionOf<R, T>): CarriedOut<T> {
     const { decided, rateLimiter } = this.#store;
-    const { writes = [], adds = [], appends = [], within = [], value } = decide(decided.read);
+    const { writes = [], removes = [], adds = [], appends = [], within = [], value } = decide(decided.read);
     const refused = within.length > 0 ? rateLimiter.takeWithin(within) : null;
     if (refused !== null) return { refused };
     for (const write of writes) decided.write(write);
     for (const append of appends) decided.append(append);
+    for (const id of removes) this.#table.remove(id);
     const nowMs = this.#clock.now();
     for (const task of adds) this.#table.add(toStorableTask(task, nowMs, this.#options.pools), nowMs);
     return { value };

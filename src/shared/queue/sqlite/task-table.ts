@@ -52,6 +52,9 @@ export const TASK_SQL = {
   /** seq */
   remove: `DELETE FROM tasks WHERE seq = ?`,
 
+  /** id */
+  removeById: `DELETE FROM tasks WHERE id = ?`,
+
   /** ended_at, seq; the id stays known, but people's words don't */
   done: `UPDATE tasks SET state = 'done', payload = NULL, ended_at = ? WHERE seq = ?`,
 
@@ -151,6 +154,16 @@ export class TaskTable {
     if (this.#isRunning(seq)) this.#sql(TASK_SQL.runOnceMore).run(payload, dueAt, seq);
     else this.#sql(TASK_SQL.bringForward).run(dueAt, seq);
     return this.#isRunning(seq);
+  }
+
+  /** Removes a task and what is known of it, whatever its state. */
+  remove(id: string): void {
+    this.#sql(TASK_SQL.removeById).run(id);
+  }
+
+  /** True if the task waits or runs. */
+  isPending(seq: number): boolean {
+    return this.#sql(TASK_SQL.pending).get(seq) !== undefined;
   }
 
   /** The numbers of at most `limit` due tasks of a pool, longest due first. */

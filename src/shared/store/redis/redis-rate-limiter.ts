@@ -96,6 +96,8 @@ const OPEN = `${COMMON}
   return exact(math.max(blocked - now, 0))
 `;
 
+const SCAN_COUNT = 1_000;
+
 const ReservedAnswer = z.tuple([z.coerce.number(), z.coerce.number()]);
 
 /** The rate limiter that all replicas on one Redis share. */
@@ -121,6 +123,16 @@ export function openRedisRateLimiter(redis: RedisConnection, clock: Clock): Rate
     async postpone(gate, untilMs) {
       opening.delete(gate);
       await run(POSTPONE, gate, untilMs - clock.now());
+    },
+    async forget(id) {
+      const options = { MATCH: `${redis.prefix}:slot:*:${id}`, COUNT: SCAN_COUNT };
+      let cursor = "0";
+      do {
+        const from = cursor;
+        const page = await redis.ask((client) => client.scan(from, options));
+        ({ cursor } = page);
+        if (page.keys.length > 0) await redis.ask((client) => client.unlink(page.keys));
+      } while (cursor !== "0");
     },
     openAt(gate) {
       const known = opening.get(gate);

@@ -115,5 +115,9 @@ export class RedisStorage implements RecordStorage {
 /** Series as Redis lists, which the scripts of commits append to. */
 export function openRedisSeries(redis: RedisConnection): Series & { keyOf: (series: string) => string } {
   const keyOf = (series: string) => `${redis.prefix}:series:${series}`;
-  return { keyOf, of: (series) => redis.ask((client) => client.lRange(keyOf(series), 0, -1)) };
+  return {
+    keyOf,
+    of: (series) => redis.ask((client) => client.lRange(keyOf(series), 0, -1)),
+    remove: async (series) => void (await redis.ask((client) => client.unlink(keyOf(series)))),
+  };
 }

@@ -96,6 +96,15 @@ export class SqliteRateLimiter implements RateLimiter {
     return Math.max(this.#clock.now(), this.#gates.get(name)?.blockedUntil ?? 0);
   }
 
+  async forget(id: string): Promise<void> {
+    const names = [...this.#gates.keys()].filter((name) => name.endsWith(`:${id}`));
+    for (const name of names) {
+      this.#gates.delete(name);
+      this.#changed.add(name);
+    }
+    await this.save();
+  }
+
   /**
    * Inside a work: counts one more against each limit and returns null, or counts against none and
    * returns the reason.

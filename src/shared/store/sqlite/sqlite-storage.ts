@@ -29,6 +29,10 @@ export const STORAGE_SQL = {
     UNION ALL SELECT seq, entry, keep FROM series
       WHERE seq > ?3 AND keep IS NOT NULL AND name = ?1 AND expires_at > ?2
     ORDER BY seq`,
+  /** name */
+  removeListed: "DELETE FROM series WHERE name = ? AND keep IS NULL",
+  /** name, after seq; entries that aren't listed yet */
+  removeUnlisted: "DELETE FROM series WHERE name = ? AND seq > ? AND keep IS NOT NULL",
   /**
    * after seq, count; the end of a sweep's range. The next sweep continues there: without an index
    * by time, each append writes a page less.
@@ -151,6 +155,13 @@ export function openSqliteSeries(options: Omit<SqliteStorageOptions, "namespace"
       } catch (thrown) {
         throw toStoreError(thrown);
       }
+    },
+
+    async remove(series) {
+      await commits.run(() => {
+        sql(STORAGE_SQL.removeListed).run(series);
+        sql(STORAGE_SQL.removeUnlisted).run(series, listedTo);
+      });
     },
 
     /** Appends in the open transaction. */
