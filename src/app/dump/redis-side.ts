@@ -162,8 +162,11 @@ async function entryAt(call: Call, key: string): Promise<Entry | null> {
   return { kind: "record", id: name, text, expiresAt };
 }
 
-async function taskAt({ redis, client }: Call, key: string, id: string): Promise<TaskEntry> {
+async function taskAt(call: Call, key: string, id: string): Promise<TaskEntry | null> {
+  const { redis, client } = call;
   const { claim, nextDue = null, ...hash } = await client.hGetAll(key);
+  // It has ended since its key was listed.
+  if (Object.keys(hash).length === 0) return null;
   const task: Record<string, unknown> = { kind: "task", id, ...NOTHING_NEXT, ...hash, nextDueAt: nextDue };
   const due = await client.zScore(`${redis.prefix}:due:${hash["pool"]}`, id);
   if (due !== null) task["dueAt"] = Math.floor(due);
@@ -173,6 +176,10 @@ async function taskAt({ redis, client }: Call, key: string, id: string): Promise
   if (claim !== undefined) task["deaths"] = Number(task["deaths"]) + 1;
   const { data } = TaskEntry.safeParse(task);
   if (data !== undefined) return data;
+  // It may have ended between the two answers.
+  if (hash["state"] === "waiting" && due === null && (await client.hGet(key, "state")) !== "waiting") {
+    return taskAt(call, key, id);
+  }
   throw new StateError(`The task ${id} in ${redis.shown} is damaged. Remove it, and run this again.`);
 }
 
