@@ -33,7 +33,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/app/messages",
     "src/app/slack",
   ],
-  "src/app/dump": [...TEXT, ...TASKS, "src/shared/machine", "src/app/rules"],
+  "src/app/dump": [...TEXT, ...TASKS, "src/shared/machine", "src/app", "src/app/rules"],
   "src/service/base": SHARED,
   "src/service/network": [...SHARED, "src/service/base"],
   "src/service/config": [...SHARED, "src/service/base", "src/service/network"],

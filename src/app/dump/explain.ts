@@ -1,8 +1,7 @@
-import { recordSchemas } from "../rules/records.ts";
 import { jobKey } from "../rules/project.ts";
 import type { Turn } from "../rules/turn/turn.ts";
-import { jsonOf } from "../../shared/text/text.ts";
 import { type TurnEvent, eventsOfDone, eventsOfJob, eventsOfTask, eventsOfTurn } from "./turn-events.ts";
+import { entryRecord } from "./entry-record.ts";
 import { type Entry, type Side, StateError } from "./transfer.ts";
 
 /** A message in Slack, and the thread that it is in, if it doesn't begin it. */
@@ -62,8 +61,8 @@ async function readTurns(source: Pick<Side, "entries">, { ts, threadTs }: Linked
     if (entry.kind !== "record" || !entry.id.startsWith("turn:")) continue;
     // Most records are about something else, and reading one takes a while.
     if (!entry.text.includes(ts) && (threadTs === null || !entry.text.includes(threadTs))) continue;
-    const { data } = recordSchemas.turn.safeParse(valueOf(entry.text));
-    if (data !== undefined) turns.push(data);
+    const turn = entryRecord("turn", entry);
+    if (turn !== undefined) turns.push(turn);
   }
   return turns.toSorted((one, other) => one.request.receivedAt - other.request.receivedAt);
 }
@@ -94,8 +93,8 @@ function eventsOfEntry(entry: Entry, turn: Turn): TurnEvent[] {
   switch (entry.kind) {
     case "record": {
       if (key === null || entry.id !== `job:${key}`) return [];
-      const { data } = recordSchemas.job.safeParse(valueOf(entry.text));
-      return data === undefined ? [] : eventsOfJob(data);
+      const job = entryRecord("job", entry);
+      return job === undefined ? [] : eventsOfJob(job);
     }
     case "task":
       return isTaskOf(entry, turn.id, key) ? eventsOfTask(entry) : [];
@@ -110,9 +109,4 @@ function eventsOfEntry(entry: Entry, turn: Turn): TurnEvent[] {
 function isTaskOf({ id }: { id: string }, turnId: string, key: string | null): boolean {
   const named = id.slice(id.indexOf(":") + 1);
   return named === turnId || named.startsWith(`${turnId}:`) || named === key;
-}
-
-function valueOf(text: string): unknown {
-  const stored = jsonOf(text);
-  return typeof stored === "object" && stored !== null && "value" in stored ? stored.value : undefined;
 }

@@ -5,10 +5,13 @@ import type { Readable, Writable } from "node:stream";
 import { Command } from "commander";
 import type { Clock, Logger } from "../../shared/machine/ports.ts";
 import { isRedisUrl } from "../../shared/store/redis/redis-location.ts";
+import { openBackend } from "../backend.ts";
 import { explain } from "./explain.ts";
 import { explainedText } from "./explained-text.ts";
+import { forgetInStore } from "./forget.ts";
+import { leftText } from "./left-text.ts";
 import { openRedisSide } from "./redis-side.ts";
-import { openSqliteSide, readSqliteSide } from "./sqlite-side.ts";
+import { assertThere, openSqliteSide, readSqliteSide, refuseInUse } from "./sqlite-side.ts";
 import { dump, load, type Progress, type Side, StateError, type Totals } from "./transfer.ts";
 
 type StateProgramOptions = {
@@ -29,7 +32,8 @@ const DEFAULT_STORE_URL = "sqlite://./data/docs-agent.sqlite";
 const AFTER = `
 All work on the store that STORE_URL names (in the environment or in .env;
 ${DEFAULT_STORE_URL} if it isn't set).
-Stop the app before dump and load: all replicas of it.
+Stop the app before dump and load: all replicas of it. Before forget, stop one on SQLite. Replicas
+on Redis may go on.
 
 From SQLite to Redis, for example:
   npm run state -- dump > state.jsonl
@@ -44,7 +48,7 @@ what is under way.
 /** The command line that dumps and loads the app's stored state. */
 export function createStateProgram(options: StateProgramOptions): Command {
   const program = new Command("npm run state --")
-    .description("Dumps, loads or explains what Docs Agent has stored.")
+    .description("Dumps, loads, explains or forgets what Docs Agent has stored.")
     .addHelpText("after", AFTER)
     .configureOutput({ writeOut: options.say, writeErr: options.say })
     .showHelpAfterError("(--help shows how to use it)");
@@ -62,7 +66,31 @@ export function createStateProgram(options: StateProgramOptions): Command {
     .argument("<permalink>", "what Copy link gives, in quotes")
     .option("--json", "as JSON")
     .action((link: string, { json = false }: { json?: boolean }) => runExplain(options, link, json));
+  program
+    .command("forget")
+    .description("removes a person's words, names and files, and lists what stays elsewhere")
+    .argument("<user>", "their id in Slack, such as U0ANA")
+    .action((user: string) => runForget(options, user));
   return program;
+}
+
+/** How long a record is kept that can't be read. One of the person's goes with the next pass. */
+const KEEP_SET_ASIDE_MS = 90 * 24 * 60 * 60_000;
+
+async function runForget(options: StateProgramOptions, user: string): Promise<void> {
+  const url = storeUrlOf(options);
+  const isRedis = isRedisUrl(url);
+  if (!isRedis) assertThere(pathOf(url));
+  const config = { storeUrl: url, retentionMs: KEEP_SET_ASIDE_MS };
+  // Closed last, so that what was overwritten in SQLite's log goes, too.
+  await using backend = await openBackend({ ...options, config, ownerWaitMs: 0 }).catch(refuseInUse);
+  await using source = isRedis
+    ? await openRedisSide({ ...options, url }, false)
+    : readSqliteSide(pathOf(url));
+  await forgetInStore({ ...backend, source, clock: options.clock }, user, async (left) => {
+    if (!options.output.write(leftText(user, left))) await once(options.output, "drain");
+  });
+  options.output.write(`\nForgot ${user}.\n`);
 }
 
 async function runExplain(options: StateProgramOptions, link: string, isJson: boolean): Promise<void> {

@@ -38,15 +38,8 @@ const PUT: Record<Entry["kind"], string> = {
  * it.
  */
 export async function openSqliteSide(path: string, clock: Clock, isNew: boolean): Promise<Side> {
-  if (!isNew && !existsSync(path)) {
-    throw new StoreUnavailableError(resolve(path), "there is nothing in it", "Check the path.");
-  }
-  const file = await openSqliteDatabase({ path }, { clock, ownerWaitMs: 0 }).catch((thrown: unknown) => {
-    if (!(thrown instanceof StoreInUseError)) throw thrown;
-    throw new StateError(`${thrown.message.split(". ")[0]}. Stop the app, and run this again.`, {
-      cause: thrown,
-    });
-  });
+  if (!isNew) assertThere(path);
+  const file = await openSqliteDatabase({ path }, { clock, ownerWaitMs: 0 }).catch(refuseInUse);
   const { db } = file;
   const prepare = preparing(db);
   const name = `sqlite://${file.path ?? ""}`;
@@ -79,13 +72,25 @@ export async function openSqliteSide(path: string, clock: Clock, isNew: boolean)
   };
 }
 
+/** Throws a {@link StoreUnavailableError} if there is no such file. */
+export function assertThere(path: string): void {
+  if (existsSync(path)) return;
+  throw new StoreUnavailableError(resolve(path), "there is nothing in it", "Check the path.");
+}
+
+/** Throws the error of an attempt to open a file. If an app is using it, says what to do. */
+export function refuseInUse(thrown: unknown): never {
+  if (!(thrown instanceof StoreInUseError)) throw thrown;
+  throw new StateError(`${thrown.message.split(". ")[0]}. Stop the app, and run this again.`, {
+    cause: thrown,
+  });
+}
+
 /**
  * Opens a file to read it, also while an app is using it. Throws if there is none.
  */
 export function readSqliteSide(path: string): Pick<Side, "name" | "entries"> & AsyncDisposable {
-  if (!existsSync(path)) {
-    throw new StoreUnavailableError(resolve(path), "there is nothing in it", "Check the path.");
-  }
+  assertThere(path);
   const name = `sqlite://${resolve(path)}`;
   const attempt = attempting(name);
   const db = attempt(() => new DatabaseSync(path, { readOnly: true }));

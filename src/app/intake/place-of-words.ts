@@ -1,5 +1,6 @@
 import { choiceNamed, type Question } from "../rules/thread/question.ts";
 import type { AskedQuestion, Read } from "../rules/records.ts";
+import { isForgotten } from "../rules/forgotten/forgotten.ts";
 import { newestOfThread } from "../rules/thread/follow-up.ts";
 import { isReply, type Request } from "../rules/turn/request.ts";
 import { isDirect, requestListOf } from "../rules/thread/request-list.ts";
@@ -65,7 +66,7 @@ export function withoutQuestion(at: MessagePlace): MessagePlace {
 }
 
 function isKnown(read: Read, { id }: Request): boolean {
-  return read("turn", id) !== undefined || read("reply", id) !== undefined;
+  return read("turn", id) !== undefined || read("reply", id) !== undefined || isForgotten(read, id);
 }
 
 async function newestRequests({ series, records }: IntakeDeps, request: Request): Promise<Turn[]> {

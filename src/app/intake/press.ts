@@ -10,6 +10,7 @@ import type {
 import { z } from "zod";
 import type { Rendered } from "../messages/blocks.ts";
 import type { MessageOf } from "../rules/ports/notifier.ts";
+import { FORGOTTEN } from "../rules/forgotten/forgotten.ts";
 import { isReply } from "../rules/turn/request.ts";
 import { counted } from "../../shared/text/text.ts";
 import { PRESS_NOT_KEPT } from "../messages/short-answers.ts";
@@ -117,7 +118,8 @@ export function alreadyDone(
   userId: string,
   did: "did" | "answered" | "asked for" = "did",
 ): string {
-  return `${by === userId ? "You" : `<@${by}>`} already ${did} that.`;
+  const who = by === FORGOTTEN ? "Somebody" : `<@${by}>`;
+  return `${by === userId ? "You" : who} already ${did} that.`;
 }
 
 /** The button's record is no longer kept. */

@@ -10,6 +10,7 @@ import {
 import { cut, grouped } from "../../shared/text/text.ts";
 import type { PageText } from "../rules/words/change-text.ts";
 import { endingOf, prLinkOf } from "../rules/turn/outcome.ts";
+import { FORGOTTEN } from "../rules/forgotten/forgotten.ts";
 import { mentionedIn } from "../rules/thread/people.ts";
 import { isDirect } from "../rules/thread/request-list.ts";
 import type { Turn } from "../rules/turn/turn.ts";
@@ -55,7 +56,8 @@ export function outcomeMessage(
   const page = preview === undefined ? null : pageLink(preview, view.httpOrigins);
   const pageLine = page === null ? null : `Preview: ${page.label}`;
   const { stoppedBy } = outcome;
-  const stopper = stoppedBy === undefined || muted.includes(stoppedBy) ? null : stoppedBy;
+  const isUnnamed = stoppedBy === undefined || stoppedBy === FORGOTTEN || muted.includes(stoppedBy);
+  const stopper = isUnnamed ? null : stoppedBy;
   const words: OutcomeWords = {
     watchedFor: view.watchedFor,
     contact: view.contact,

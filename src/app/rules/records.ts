@@ -189,6 +189,12 @@ export const FeedRecord = storedObject({
 });
 export type FeedRecord = z.infer<typeof FeedRecord>;
 
+/**
+ * Something of a forgotten person that Slack may send again, such as a request, by a hash of its
+ * id.
+ */
+const ForgottenRecord = storedObject({ version: z.literal(1) });
+
 /** Every kind of record. Its name here begins its keys in the store. */
 export const recordSchemas = {
   turn: Turn,
@@ -201,6 +207,7 @@ export const recordSchemas = {
   withheld: WithheldRecord,
   asked: AskedRecord,
   feed: FeedRecord,
+  forgotten: ForgottenRecord,
 };
 export type AppRecords = { [K in keyof typeof recordSchemas]: z.infer<(typeof recordSchemas)[K]> };
 

@@ -46,7 +46,7 @@ function forgottenText(user: string, { turns, quotedIn, jobIds, left }: FoundPer
     "Numbers stay: outcomes, tokens, cost, and a hash in place of the person's id.\n\n" +
     "What stays elsewhere, and has to be removed there:\n" +
     "- In Slack: the person's messages, and those of Docs Agent.\n" +
-    "- In the Slack app's store: their requests, until its retention ends.\n" +
+    "- In the Slack app's store: run npm run --silent state -- forget there, with their id in Slack.\n" +
     `${host}${atHost}` +
     "- At the providers of models: what they keep of the agent's calls.\n" +
     "- In backups of the data folder, and in the mirrors of your repositories: what was committed.\n"

@@ -3,6 +3,7 @@ import type { MessageOf } from "../ports/notifier.ts";
 import type { AskedQuestion, Plan, Read, AppRecords } from "../records.ts";
 import { inLine, jobInThread, newestOfThread, statusOwnerFor, alsoShowing } from "../thread/follow-up.ts";
 import { projectKey, type ProjectRef } from "../project.ts";
+import { isForgotten } from "../forgotten/forgotten.ts";
 import { listAppends } from "../thread/request-list.ts";
 import {
   type Asker,
@@ -74,7 +75,9 @@ export function acceptance(
   within: readonly Limit[],
   asker?: Asker,
 ): Plan<AcceptanceEnd> {
-  if (read("turn", request.id) !== undefined) return { value: { kind: "known" } };
+  if (read("turn", request.id) !== undefined || isForgotten(read, request.id)) {
+    return { value: { kind: "known" } };
+  }
   if (asker !== undefined) {
     // The person was asked about it, and this is a redelivery.
     if (read("reply", request.id)?.sameAs !== undefined) return { value: { kind: "known" } };
