@@ -21,8 +21,11 @@ USER node
 FROM base AS service
 USER root
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap ca-certificates git openssh-client && rm -rf /var/lib/apt/lists/*
-ARG AGENT_PACKAGE=opencode-ai
-RUN npm install --global "$AGENT_PACKAGE" && npm cache clean --force
+# The version that npm run test:agents tests.
+ARG AGENT_PACKAGE=opencode-ai@1.18.33
+RUN npm install --global --allow-scripts="$AGENT_PACKAGE" "$AGENT_PACKAGE" && npm cache clean --force
+# By this, config check knows that every address of the container is its own.
+ENV container=docker
 USER node
 EXPOSE 4000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \

@@ -69,6 +69,19 @@ it("a job service elsewhere is a setting", () => {
   expect(address({ DOCS_AGENT_BASE_URL: "https://jobs.example.com" })).toBe("https://jobs.example.com");
 });
 
+it("starts without service.env where the job service is elsewhere, and never without .env", () => {
+  expect(compose.services["service"]?.env_file).toEqual([{ path: "service.env", required: false }]);
+  expect(compose.services["app-1"]?.env_file).toBe(".env");
+});
+
+it("ends TLS only where the profile is chosen, in front of the proxy, and keeps its certificates", () => {
+  const profiles = Object.entries(compose.services).map(([name, service]) => [name, service.profiles]);
+  expect(profiles.filter(([, chosen]) => chosen?.length !== 0)).toEqual([["tls", ["tls"]]]);
+  const { tls } = readCompose({ ...ENV, PUBLIC_HOST: "docs-agent.example.com" }).services;
+  expect(tls?.command?.slice(2)).toEqual(["--from", "docs-agent.example.com", "--to", "proxy:3000"]);
+  expect(tls?.volumes).toEqual(["caddy-data:/data"]);
+});
+
 it("takes Redis for healthy only if it answers with PONG", async () => {
   await using redis = await startRedisServer({ requirepass: "right" });
   const [kind, check = ""] = compose.services["redis"]?.healthcheck?.test ?? [];

@@ -4,10 +4,12 @@ import { Ajv } from "ajv";
 import { expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
+import { ServiceSettings } from "../../src/service/config/config-schema.ts";
 import { FORCED_AFTER_MS } from "../../src/shared/machine/stop-signals.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const example = readFileSync(`${ROOT}deploy/kubernetes.yml`, "utf8");
+const ofService = readFileSync(`${ROOT}deploy/kubernetes-service.yml`, "utf8");
 
 const Definition = z.looseObject({
   format: z.string().optional(),
@@ -53,14 +55,12 @@ function faults(resource: z.infer<typeof Resource>): unknown[] {
   return validate(resource) === true ? [] : (validate.errors ?? []);
 }
 
-it("the example is valid by Kubernetes' own definitions", () => {
-  const resources = resourcesIn(example);
-  expect(resources.map(({ kind }) => kind)).toEqual([
-    "Deployment",
-    "Service",
-    "PodDisruptionBudget",
-    "Ingress",
-  ]);
+it.each([
+  ["Slack app", example, ["Deployment", "Service", "PodDisruptionBudget", "Ingress"]],
+  ["job service", ofService, ["StatefulSet", "Service", "NetworkPolicy"]],
+])("the example of the %s is valid by Kubernetes' own definitions", (_, text, kinds) => {
+  const resources = resourcesIn(text);
+  expect(resources.map(({ kind }) => kind)).toEqual(kinds);
   expect(resources.map((resource) => faults(resource))).toEqual(resources.map(() => []));
 });
 
@@ -68,8 +68,11 @@ it.each([
   ["a misspelled field", "readOnlyRootFilesystem", "readonlyRootFilesystem"],
   ["a number as text", "terminationGracePeriodSeconds: 30", 'terminationGracePeriodSeconds: "30"'],
   ["an unknown kind", "policy/v1", "policy/v2"],
+  ["a namespace for users that isn't yes or no", "hostUsers: false", "hostUsers: none"],
 ])("would not be valid with %s in it", (_, right, wrong) => {
-  const resources = resourcesIn(example.replace(right, wrong));
+  const resources = [example, ofService]
+    .filter((text) => text.includes(right))
+    .flatMap((text) => resourcesIn(text.replace(right, wrong)));
   expect(resources.flatMap((resource) => faults(resource))).not.toEqual([]);
 });
 
@@ -94,4 +97,73 @@ it("gives a pod longer to stop than preStop and the app's stop take", () => {
   const { spec } = Deployment.parse(resourcesIn(example)[0]).spec.template;
   const [, pauseS = ""] = spec.containers[0].lifecycle.preStop.exec.command;
   expect(spec.terminationGracePeriodSeconds * 1000).toBeGreaterThan(Number(pauseS) * 1000 + FORCED_AFTER_MS);
+});
+
+/** The job service's settings where its file says nothing. */
+const DEFAULTS = ServiceSettings.parse({
+  dataDir: "./data",
+  projects: [
+    {
+      id: "docs",
+      repository: "https://github.com/acme/docs",
+      agent: { preset: "opencode" },
+      codeHost: { kind: "none" },
+    },
+  ],
+});
+const Pod = z.looseObject({
+  spec: z.looseObject({
+    replicas: z.number(),
+    selector: z.object({ matchLabels: z.record(z.string(), z.string()) }),
+    template: z.looseObject({
+      metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+      spec: z.looseObject({
+        hostUsers: z.literal(false),
+        terminationGracePeriodSeconds: z.number(),
+        containers: z.tuple([
+          z.looseObject({
+            image: z.string(),
+            ports: z.tuple([z.object({ name: z.string(), containerPort: z.number() })]),
+            volumeMounts: z.array(z.looseObject({ mountPath: z.string() })),
+            securityContext: z.looseObject({ allowPrivilegeEscalation: z.literal(false) }),
+          }),
+        ]),
+      }),
+    }),
+  }),
+});
+
+it("runs one job service, which may make namespaces, where the Slack app can reach it", () => {
+  const [set, service, policy] = resourcesIn(ofService);
+  const { replicas, template, selector } = Pod.parse(set).spec;
+  const [container] = template.spec.containers;
+  expect(replicas).toBe(1);
+  expect(selector.matchLabels).toEqual(template.metadata.labels);
+  expect(container.securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ["ALL"] },
+    seccompProfile: { type: "Unconfined" },
+    appArmorProfile: { type: "Unconfined" },
+    procMount: "Unmasked",
+  });
+  const { listen, stopGraceMinutes } = DEFAULTS;
+  expect(container.ports).toEqual([{ name: "http", containerPort: listen.port }]);
+  // As long again for what a stop does beside waiting for turns.
+  expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(stopGraceMinutes * 60 + 30);
+  expect(container.volumeMounts.map(({ mountPath }) => mountPath)).toEqual([
+    "/app/service.yml",
+    "/app/data",
+    "/tmp",
+  ]);
+  expect(ofService).toContain(`DOCS_AGENT_BASE_URL is http://docs-agent-service:${listen.port}.`);
+  expect(service).toMatchObject({
+    metadata: { name: "docs-agent-service" },
+    spec: { selector: template.metadata.labels, ports: [{ port: listen.port, targetPort: "http" }] },
+  });
+  expect(policy).toMatchObject({
+    spec: {
+      podSelector: { matchLabels: template.metadata.labels },
+      ingress: [{ from: [{ podSelector: { matchLabels: { app: "docs-agent" } } }] }],
+    },
+  });
 });

@@ -55,6 +55,12 @@ it("warns of an address that every network reaches", async () => {
   folder.change({ ...WITHOUT_PROJECTS, listen: { host: "0.0.0.0", port: 0 }, projects: LOCAL });
   const { stdout } = await folder.run("config", "check");
   expect(stdout).toMatch(/^warn {3}service {2}listen: 0\.0\.0\.0 is every network/m);
+  folder.env["container"] = "docker";
+  expect((await folder.run("config", "check")).stdout).not.toContain("listen:");
+  folder.change({ listen: { port: 0 } });
+  expect((await folder.run("config", "check")).stdout).toMatch(
+    /^warn {3}service {2}listen: Nothing outside this container reaches 127\.0\.0\.1\. Set listen\.host/m,
+  );
 });
 
 it("finds everything that a turn needs", async () => {

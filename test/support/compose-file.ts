@@ -4,10 +4,11 @@ import { z } from "zod";
 
 const Service = z.looseObject({
   image: z.string(),
-  build: z.union([z.string(), z.looseObject({ target: z.string() })]).optional(),
+  build: z.union([z.string(), z.looseObject({ target: z.string(), args: z.array(z.string()) })]).optional(),
   command: z.array(z.string()).optional(),
+  profiles: z.array(z.string()).default([]),
   environment: z.record(z.string(), z.string()).default({}),
-  env_file: z.string().optional(),
+  env_file: z.union([z.string(), z.array(z.object({ path: z.string(), required: z.boolean() }))]).optional(),
   volumes: z.array(z.string()).default([]),
   healthcheck: z.looseObject({ test: z.array(z.string()) }).optional(),
   stop_grace_period: z.string().optional(),

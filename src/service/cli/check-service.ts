@@ -13,6 +13,7 @@ import { createGitHubCodeHost, type PullRequestHost } from "../pulls/code-host/g
 import { runsCommand } from "../config/check-settings.ts";
 import type { ServiceConfig, ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
+import { isLoopback } from "../config/repository.ts";
 import { branchInTheWay, jobBranch, refsInTheWay } from "../config/branches.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
 import { ReaderProcesses } from "../runner/process/apart/apart.ts";
@@ -78,13 +79,8 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   if (sandbox !== null) ofService.push({ of, what: "sandbox", run: async () => (await sandbox.opened).kind });
   yield* findingsOf(ofService, deps);
   const warning = { of, fault: null, isWarning: true };
-  const { host } = config.listen;
-  if (ANY_ADDRESS.has(host)) {
-    const found =
-      `${host} is every network of this machine, and keys travel unencrypted. Listen on 127.0.0.1 ` +
-      "behind a proxy with TLS.";
-    yield { ...warning, what: "listen", found };
-  }
+  const found = listenWarning(config.listen.host, deps.env);
+  if (found !== null) yield { ...warning, what: "listen", found };
   if (process.getuid?.() === 0) {
     const found =
       "root, where only control groups limit agents' processes. Run the service as a user of its own.";
@@ -97,6 +93,22 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
     await using trial = isTried ? new CheckTrial(project, { ...shared, readers }) : null;
     yield* findingsOf(projectChecks(project, trial, shared), deps);
   }
+}
+
+/**
+ * What is unfortunate about the address to listen on, with what to do, or null. The image sets
+ * `container`, as Podman and systemd do.
+ */
+function listenWarning(host: string, env: Env): string | null {
+  if ((env["container"] ?? "") !== "") {
+    if (!isLoopback(host)) return null;
+    return `Nothing outside this container reaches ${host}. Set listen.host to 0.0.0.0, and publish the port.`;
+  }
+  if (!ANY_ADDRESS.has(host)) return null;
+  return (
+    `${host} is every network of this machine, and keys travel unencrypted. Listen on 127.0.0.1 ` +
+    "behind a proxy with TLS."
+  );
 }
 
 async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps): AsyncGenerator<Finding> {

@@ -83,7 +83,8 @@ export function isSafeHttpUrl(value: string): boolean {
   return url.protocol === "http:" && isLoopback(url.hostname);
 }
 
-function isLoopback(hostname: string): boolean {
+/** True if only this machine reaches what listens at this host. */
+export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
