@@ -1,6 +1,9 @@
+import { createServer } from "node:http";
 import type { Project } from "./config/config-projects.ts";
-import { type Config, contactWarning } from "./config/config.ts";
-import { codeOrNameOf } from "../shared/errors.ts";
+import { type Config, contactWarning, PORT_REMEDY, timesWarning } from "./config/config.ts";
+import { codeOrNameOf, messageOf } from "../shared/errors.ts";
+import { listenWith } from "../shared/machine/listen.ts";
+import { networkTrouble } from "../shared/machine/network-trouble.ts";
 import { type JobServiceFault, speaks } from "./rules/ports/job-service.ts";
 import { recordSchemas } from "./rules/records.ts";
 import type { Clock, StartFinding, Logger } from "../shared/machine/ports.ts";
@@ -35,28 +38,54 @@ export async function tryApp(config: Config, clock: Clock): Promise<StartFinding
     kinds: Object.keys(recordSchemas),
   });
   const wantedScopes = followUpScopes(config.followUps);
-  const warning = contactWarning(config);
   const trying = [
     trySlack(config.slack, { wantedScopes, isRunning: isInUse }),
     ...config.projects.map((project) => checkProject(config, project)),
   ] as const;
   const [ofSlack, ...ofProjects] = await Promise.all(trying);
-  const ofContact: StartFinding[] =
-    warning === null ? [] : [{ level: "warn", name: "Contact", found: warning }];
-  return [...ofSlack, store, ...ofContact, ...ofProjects];
+  const ofSettings = [
+    { name: "Contact", found: contactWarning(config) },
+    { name: "Times", found: timesWarning(config) },
+  ].flatMap(({ name, found }) => (found === null ? [] : [{ level: "warn" as const, name, found }]));
+  const port = isInUse ? { level: "ok" as const, name: "Port", found: IN_USE } : await tryPort(config);
+  return [...ofSlack, store, port, ...ofSettings, ...ofProjects];
+}
+
+const IN_USE = "not tried while Docs Agent uses the store";
+
+/** Listens where the app will, for a moment. */
+async function tryPort({ host, port }: Config): Promise<StartFinding> {
+  const name = "Port";
+  try {
+    const listening = await listenWith(() => createServer(), { host, port, remedy: PORT_REMEDY, graceMs: 0 });
+    await listening.close();
+    return { level: "ok", name, found: `${host} port ${port} is free` };
+  } catch (thrown) {
+    return { level: "FAULT", name, found: messageOf(thrown) };
+  }
+}
+
+/** The name of what is found about a project's job service. */
+export function serviceName(projectId: string): string {
+  return `Job service (project ${projectId})`;
 }
 
 async function checkProject(config: Config, project: Project): Promise<StartFinding> {
   const { proxy, jobServiceTimeoutMs: timeoutMs } = config;
   const { id: projectId } = project;
   const baseUrl = project.baseUrl.replace(/\/+$/, "");
-  const name = `Job service (project ${projectId})`;
+  const name = serviceName(projectId);
   const service = createHttpJobService({ ...project, projectId, proxy, timeoutMs });
   await using _ = { [Symbol.asyncDispose]: () => service.close() };
   const answer = await service.getJob(NO_JOB);
-  const address = config.projects.length === 1 ? "DOCS_AGENT_BASE_URL" : "the project's baseUrl";
+  const isOne = config.projects.length === 1;
+  const settings = {
+    baseUrl,
+    address: isOne ? "DOCS_AGENT_BASE_URL" : "the project's baseUrl",
+    key: isOne ? "DOCS_AGENT_API_KEY" : "the project's apiKey",
+  };
   if (!answer.ok && answer.fault.kind !== "missing") {
-    return { level: "FAULT", name, found: wordsFor(answer.fault, baseUrl, address) };
+    return { level: "FAULT", name, found: wordsFor(answer.fault, settings) };
   }
   if (!speaks(answer, 1)) {
     // By the contract, it says the same of a job and of a project that it doesn't have.
@@ -68,18 +97,31 @@ async function checkProject(config: Config, project: Project): Promise<StartFind
   const found =
     feed.fault.kind === "missing"
       ? `it has no such project. Correct the project's id, or the address ${baseUrl}`
-      : wordsFor(feed.fault, baseUrl, address);
+      : wordsFor(feed.fault, settings);
   return { level: "FAULT", name, found };
 }
 
 /** What a fault of the check's own request means, and what to do. */
-function wordsFor(fault: JobServiceFault, baseUrl: string, address: string): string {
-  const { kind, status, reason, message } = fault;
+function wordsFor(
+  { kind, status = 0, reason, message }: JobServiceFault,
+  { baseUrl, address, key }: { baseUrl: string; address: string; key: string },
+): string {
   if (reason !== undefined) {
-    return `Nothing answers at ${baseUrl} (${reason}). Start the job service, or correct ${address}.`;
+    const trouble = networkTrouble(reason);
+    return trouble === null
+      ? `Nothing answers at ${baseUrl} (${reason}). Start the job service, or correct ${address}.`
+      : `Can't reach ${baseUrl}: ${trouble.what} (${reason}). ${trouble.todo} It is ${address}.`;
   }
   const isOther = kind === "contract" || (kind === "unknown" && (status === 200 || status === 404));
-  return isOther ? `${baseUrl} answers, but isn't a job service. Check ${address}.` : message;
+  if (isOther) return `${baseUrl} answers, but isn't a job service. Check ${address}.`;
+  if (status === 401 || status === 403) {
+    return `The job service refuses the API key. Set ${key} to a key of this project from ${baseUrl}.`;
+  }
+  if (status >= 300 && status < 400) {
+    return `${baseUrl} redirects elsewhere. Set ${address} to the address that it leads to.`;
+  }
+  if (status < 500) return message;
+  return `${baseUrl} answers ${status}. Look at the job service's log, or its proxy's.`;
 }
 
 /**

@@ -1,11 +1,11 @@
-import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "./app.ts";
 import { openBackend } from "./backend.ts";
 import { check, warnOfSilence } from "./check.ts";
-import { type Config, contactWarning, loadConfig, secretsOf } from "./config/config.ts";
+import { type Config, contactWarning, loadConfig, PORT_REMEDY, secretsOf } from "./config/config.ts";
+import { loadEnvFile } from "../shared/machine/env-file.ts";
 import type { Logger } from "../shared/machine/ports.ts";
 import { serveMetrics } from "../shared/machine/serve-metrics.ts";
 import { listenWith } from "../shared/machine/listen.ts";
@@ -81,7 +81,7 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
     throw new StartError(`There is no option ${option}. See npm start -- --help.`);
   }
   // Variables that are already set keep their values.
-  if (existsSync(".env")) process.loadEnvFile(".env");
+  loadEnvFile(".env", process.env);
   const config = loadConfig(env);
   // Slack's Web API and response URLs are fetched.
   if (isProxied(config.proxy)) (await import("../shared/machine/dispatcher.ts")).fetchThrough(config.proxy);
@@ -172,7 +172,7 @@ async function start(config: Config, resources: AsyncDisposableStack, logger: Lo
     await listenWith(() => createServer(limits, app.requestListener), {
       host: config.host,
       port: config.port,
-      remedy: "Put a free one in PORT, or an address of this machine in HOST.",
+      remedy: PORT_REMEDY,
       graceMs: REQUEST_GRACE_MS,
       sockets: SOCKETS,
       maxConnections: MAX_CONNECTIONS,

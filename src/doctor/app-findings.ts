@@ -11,6 +11,8 @@ const TRIED: readonly (readonly [name: string, tried: string])[] = [
   ["Scopes", "compared the scopes that Slack lists with manifest.yml"],
   ["Socket Mode", "opened a connection with SLACK_APP_TOKEN"],
   ["Store", "opened the store and wrote to it"],
+  ["Port", "listened there for a moment"],
+  ["Times", "read the settings"],
   ["Contact", "read HELP_CONTACT"],
   ["Job service", "asked for jobs and changes with the API key"],
 ];

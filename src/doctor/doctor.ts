@@ -4,6 +4,7 @@ import type { ServiceConfig } from "../service/config/config.ts";
 import { type Env, serviceProxy } from "../service/config/env.ts";
 import { fetchThrough } from "../shared/machine/dispatcher.ts";
 import type { Clock } from "../shared/machine/ports.ts";
+import { serviceName } from "../app/check.ts";
 import { appFindings, hasAppSettings, readAppSettings } from "./app-findings.ts";
 import type { DoctorFinding } from "./finding.ts";
 import { levelFindings, metricsFindings, projectFindings } from "./fit-findings.ts";
@@ -54,10 +55,11 @@ export async function* examine(deps: DoctorDeps): AsyncGenerator<DoctorFinding> 
   if (service !== null && "faults" in service) yield* service.faults;
   const config = app !== null && "config" in app ? app.config : null;
   const ofService = service !== null && "config" in service ? service.config : null;
-  if (config !== null) yield* ofApp(config, deps);
+  const reached: string[] = [];
+  if (config !== null) yield* ofApp(config, deps, reached);
   if (ofService !== null) yield* ofServiceIn(ofService, deps);
   if (config !== null) {
-    yield* levelFindings(config, version);
+    yield* levelFindings(reached, version);
     if (ofService !== null) {
       yield* projectFindings(config, ofService);
       yield* metricsFindings(config, ofService);
@@ -68,8 +70,19 @@ export async function* examine(deps: DoctorDeps): AsyncGenerator<DoctorFinding> 
   if (live !== null) yield* liveFindings({ app: config, service: ofService }, { ...deps, ...live });
 }
 
-async function* ofApp(config: Config, { clock, env, appId }: DoctorDeps): AsyncGenerator<DoctorFinding> {
-  yield* appFindings(config, clock);
+/** Adds to `reached` the addresses of the job services that answer as such. */
+async function* ofApp(
+  config: Config,
+  { clock, env, appId }: DoctorDeps,
+  reached: string[],
+): AsyncGenerator<DoctorFinding> {
+  const refused = new Set<string>();
+  for await (const finding of appFindings(config, clock)) {
+    if (finding.level === "fault") refused.add(finding.part);
+    yield finding;
+  }
+  const answering = config.projects.filter(({ id }) => !refused.has(serviceName(id)));
+  reached.push(...answering.map(({ baseUrl }) => baseUrl));
   yield* manifestFindings(config, { env, appId });
   yield* redisFindings(config.storeUrl);
   const path = /^sqlite:\/\/(.+)$/.exec(config.storeUrl)?.[1];

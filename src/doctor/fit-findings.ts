@@ -8,14 +8,14 @@ const ASK_TIMEOUT_MS = 10_000;
 const OWN_LEVEL = levelOfService(SAID_BY_CLIENT);
 
 /**
- * Asks each job service of the app what it speaks. A service that doesn't answer is left out, since
- * others report it. `version` is the package's.
+ * Asks each of these job services what it speaks. One that doesn't answer is left out, since others
+ * report it. `version` is the package's.
  */
 export async function* levelFindings(
-  { projects }: Pick<Config, "projects">,
+  addresses: readonly string[],
   version: string,
 ): AsyncGenerator<DoctorFinding> {
-  for (const baseUrl of new Set(projects.map((project) => project.baseUrl.replace(/\/+$/, "")))) {
+  for (const baseUrl of new Set(addresses.map((address) => address.replace(/\/+$/, "")))) {
     const level = await levelAt(baseUrl);
     if (level === null) continue;
     const about = { of: OF, part: "versions", tried: `asked ${baseUrl} what it speaks` };

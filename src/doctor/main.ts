@@ -7,7 +7,6 @@ await runCommands((version) =>
     version,
     env: process.env,
     clock: createSystemClock(),
-    loadEnvFile: (path) => process.loadEnvFile(path),
     write: (text) => process.stdout.write(text),
     say: (text) => process.stderr.write(text),
     onEnd: (ok) => (process.exitCode = ok ? 0 : 1),

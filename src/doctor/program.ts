@@ -3,17 +3,16 @@ import { Command, Option } from "commander";
 import { StartError } from "../shared/errors.ts";
 import type { Clock } from "../shared/machine/ports.ts";
 import { lineText } from "../service/commands/show.ts";
-import type { Env } from "../service/config/env.ts";
 import { type DoctorOptions, examine } from "./doctor.ts";
+import { envFileFindings } from "./env-file-findings.ts";
 import type { LivePlace } from "./live-findings.ts";
 import { type DoctorFinding, findingText } from "./finding.ts";
 
 type ProgramDeps = {
   version: string;
-  env: Env;
+  /** A file's variables are added to it. */
+  env: Record<string, string | undefined>;
   clock: Clock;
-  /** Adds a file's variables to `env`, except for those that are set. */
-  loadEnvFile: (path: string) => void;
   write: (text: string) => void;
   /** Writes beside the result. */
   say: (text: string) => void;
@@ -78,13 +77,15 @@ export function createDoctorProgram(deps: ProgramDeps): Command {
         if (command.getOptionValueSource("env") !== undefined && !existsSync(envFile)) {
           throw new StartError(`There is no ${envFile}. Correct --env.`);
         }
-        if (existsSync(envFile)) deps.loadEnvFile(envFile);
         const onProgress = (line: string) => say(`…      ${lineText(line)}\n`);
         const findings: DoctorFinding[] = [];
-        for await (const finding of examine({ ...options, configPath, env, clock, version, onProgress })) {
+        const tell = (finding: DoctorFinding) => {
           findings.push(finding);
           if (!json) deps.write(findingText(finding));
-        }
+        };
+        for (const finding of envFileFindings(envFile, env)) tell(finding);
+        const examining = examine({ ...options, configPath, env, clock, version, onProgress });
+        for await (const finding of examining) tell(finding);
         const faults = findings.filter(({ level }) => level === "fault").length;
         if (json) deps.write(`${JSON.stringify({ ok: faults === 0, findings }, null, 2)}\n`);
         else deps.write(closingWords(findings, faults));

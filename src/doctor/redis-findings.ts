@@ -1,5 +1,5 @@
-import { messageOf } from "../shared/errors.ts";
 import type { Logger } from "../shared/machine/ports.ts";
+import { StoreUnavailableError } from "../shared/store/store-errors.ts";
 import { isRedisUrl, shownStoreUrl } from "../shared/store/redis/redis-location.ts";
 import { type DoctorFinding, splitAdvice } from "./finding.ts";
 
@@ -31,6 +31,7 @@ export async function* redisFindings(storeUrl: string): AsyncGenerator<DoctorFin
       yield { ...others, level: "ok", found, todo: null };
     }
   } catch (thrown) {
-    yield { ...asked, level: "fault", ...splitAdvice(messageOf(thrown)) };
+    // What keeps the app from opening it is said of the store.
+    if (!(thrown instanceof StoreUnavailableError)) throw thrown;
   }
 }

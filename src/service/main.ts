@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
 import { createLogger, createSystemClock } from "../shared/machine/clock-and-log.ts";
+import { loadEnvFile } from "../shared/machine/env-file.ts";
 import { runCommands } from "../shared/machine/command-line.ts";
 import type { Finding } from "./cli/check-service.ts";
 import { type CheckOptions, createProgram } from "./cli/program.ts";
@@ -53,7 +53,7 @@ async function* check(config: ServiceConfig, { path, ...options }: CheckOptions)
 
 await runCommands(async (version) => {
   // Variables that are already set keep their values.
-  if (existsSync(".env")) process.loadEnvFile(".env");
+  loadEnvFile(".env", process.env);
   const program = createProgram({
     version,
     env: process.env,

@@ -31,7 +31,8 @@ describe("the job service's address", () => {
     "https://jobs.example.com/v2?x=1",
   ])("is refused with /v2 at its end: %s", (url) => {
     expect(faultsOf({ DOCS_AGENT_BASE_URL: url })).toContain(
-      "DOCS_AGENT_BASE_URL must be the http(s) URL of the job service, without /v2 at its end.",
+      "DOCS_AGENT_BASE_URL must be the URL of the job service, with http:// or https:// before it and " +
+        "without /v2 at its end.",
     );
     const projects = JSON.stringify([
       { name: "docs", id: "docs" },

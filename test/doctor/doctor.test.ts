@@ -1,76 +1,19 @@
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { createCodeHost } from "../../world/code-host/index.ts";
 import { ownManifest } from "../../src/app/slack/manifest/own-manifest.ts";
 import type { DoctorFinding } from "../../src/doctor/finding.ts";
+import { DOCTOR_TOKEN, openDoctorPlace } from "../support/doctor-place.ts";
 import { diagnose, runDoctor } from "../support/doctor-process.ts";
 import { startRedisServer } from "../support/redis-server.ts";
-import { ServiceFolder } from "../support/service-process.ts";
 import { openTempDir } from "../support/temp-dir.ts";
-import {
-  APP_TOKEN,
-  BOT_TOKEN,
-  DOCS,
-  environment,
-  RANDOM,
-  SECRETS,
-  startSlackSide,
-} from "../support/world.ts";
-
-const TOKEN = "code-host-token-0123456789";
-
-/** Both programs, set up in one folder as docs/install.md says. The service runs. */
-async function openPlace() {
-  const stack = new AsyncDisposableStack();
-  const folder = stack.use(await ServiceFolder.open({}, { DOCS_TOKEN: TOKEN }));
-  const slack = stack.use(await startSlackSide());
-  const codeHost = stack.use(await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] }));
-  await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
-  const settings = {
-    listen: { port: 0 },
-    dataDir: "./data",
-    containment: "none",
-    stopGraceMinutes: 0,
-    projects: [
-      {
-        id: "docs",
-        repository: codeHost.gitUrl("acme", "docs"),
-        agent: { kind: "command", command: ["true"] },
-        codeHost: {
-          kind: "github",
-          apiUrl: codeHost.apiUrl,
-          owner: "acme",
-          repo: "docs",
-          tokenEnv: "DOCS_TOKEN",
-        },
-      },
-    ],
-  };
-  folder.configure(settings);
-  const key = (await folder.run("keys", "create", "--project", "docs")).stdout.trim();
-  const service = await folder.serve();
-  const listen = { port: Number(new URL(service.url).port) };
-  folder.configure({ ...settings, listen });
-  const env = {
-    ...environment(slack, { baseUrl: service.url }),
-    SLACK_APP_TOKEN: APP_TOKEN,
-    DOCS_AGENT_API_KEY: key,
-    DOCS_TOKEN: TOKEN,
-  };
-  const write = (changed: Record<string, string> = {}) => {
-    const lines = Object.entries({ ...env, ...changed }).map(([name, value]) => `${name}=${value}\n`);
-    writeFileSync(folder.dir.file(".env"), lines.join(""));
-  };
-  write();
-  return { stack, folder, settings: { ...settings, listen }, slack, codeHost, write, key };
-}
+import { APP_TOKEN, BOT_TOKEN, DOCS, RANDOM, SECRETS, startSlackSide } from "../support/world.ts";
 
 function partsAt(level: DoctorFinding["level"], findings: readonly DoctorFinding[]): string[] {
   return findings.filter((each) => each.level === level).map(({ of, part }) => `${of} ${part}`);
 }
 
 it("tries both programs, says what it tried, and shows no secret", async () => {
-  const { stack, folder, key } = await openPlace();
+  const { stack, folder, key } = await openDoctorPlace();
   await using _ = stack;
   const { ok, findings, code } = await diagnose(folder.dir.path, {});
   expect(partsAt("fault", findings)).toEqual([]);
@@ -81,6 +24,7 @@ it("tries both programs, says what it tried, and shows no secret", async () => {
     "app Scopes",
     "app Socket Mode",
     "app Store",
+    "app Port",
     "app Job service (project docs)",
     "machine disk of the store",
     "machine git",
@@ -105,12 +49,12 @@ it("tries both programs, says what it tried, and shows no secret", async () => {
   expect(inWords).toBe(0);
   expect(stdout).toMatch(/^ok {5}app {2}Slack: the app is .+ \(tried: asked Slack who the app is\)$/m);
   expect(stdout).toMatch(/\nAll is well(?: \(\w+ warnings?\))?\.\n$/);
-  for (const secret of [...SECRETS, TOKEN, key])
+  for (const secret of [...SECRETS, DOCTOR_TOKEN, key])
     expect(stdout + JSON.stringify(findings)).not.toContain(secret);
 });
 
 it("says of each fault what to do, and fails", async () => {
-  const { stack, folder, settings, slack, write } = await openPlace();
+  const { stack, folder, settings, slack, write } = await openDoctorPlace();
   await using _ = stack;
   write({ SLACK_BOT_TOKEN: "xoxb-wrong", DOCS_AGENT_PROJECT_ID: "nope", METRICS_ADDRESS: "127.0.0.1:9464" });
   const [project] = settings.projects;
@@ -141,7 +85,7 @@ it("says of each fault what to do, and fails", async () => {
 });
 
 it("runs where only one program's settings are, and says if there are none", async () => {
-  const { stack, folder } = await openPlace();
+  const { stack, folder } = await openDoctorPlace();
   await using _ = stack;
   await using elsewhere = await openTempDir();
   const none = await diagnose(elsewhere.path, {});
@@ -149,7 +93,7 @@ it("runs where only one program's settings are, and says if there are none", asy
   const ofApp = await diagnose(elsewhere.path, {}, "--env", folder.dir.file(".env"));
   expect(ofApp.ok).toBe(true);
   expect(new Set(ofApp.findings.map(({ of }) => of))).toEqual(new Set(["app", "machine", "both"]));
-  const env = { DOCS_TOKEN: TOKEN };
+  const env = { DOCS_TOKEN: DOCTOR_TOKEN };
   const ofService = await diagnose(elsewhere.path, env, "--config", folder.dir.file("service.yml"));
   expect(ofService.ok).toBe(true);
   expect(new Set(ofService.findings.map(({ of }) => of))).toEqual(new Set(["service", "machine"]));
@@ -176,7 +120,7 @@ it("lists every fault of both settings files", { tags: "all" }, async () => {
 });
 
 it("tells a clock by which signatures would be refused", { tags: "all" }, async () => {
-  const { stack, folder, write } = await openPlace();
+  const { stack, folder, write } = await openDoctorPlace();
   await using _ = stack;
   await using late = await startSlackSide({ now: () => Date.now() - 6 * 60_000 });
   write({ SLACK_API_URL: late.apiUrl });
@@ -191,7 +135,7 @@ it("tells a clock by which signatures would be refused", { tags: "all" }, async 
 });
 
 it("says how Redis keeps what is in it", { tags: ["all", "redis-server"] }, async () => {
-  const { stack, folder, write } = await openPlace();
+  const { stack, folder, write } = await openDoctorPlace();
   await using _ = stack;
   await using redis = await startRedisServer({ "maxmemory-policy": "allkeys-lru" });
   const port = new URL(redis.url).port;
@@ -223,7 +167,7 @@ it("says how Redis keeps what is in it", { tags: ["all", "redis-server"] }, asyn
 });
 
 it("compares the manifest that Slack has with this version's", async () => {
-  const { stack, folder, write } = await openPlace();
+  const { stack, folder, write } = await openDoctorPlace();
   await using _ = stack;
   const appId = APP_TOKEN.split("-")[2] ?? "";
   const own = structuredClone(await ownManifest({ kind: "socket" })) as {
@@ -268,7 +212,7 @@ it("compares the manifest that Slack has with this version's", async () => {
 });
 
 it("tries the real thing once in a channel and on a branch, and leaves nothing open", async () => {
-  const { stack, folder, slack, codeHost } = await openPlace();
+  const { stack, folder, slack, codeHost } = await openDoctorPlace();
   await using _ = stack;
   const live = async (...args: string[]) => {
     const { ok, findings } = await diagnose(folder.dir.path, {}, "--live", ...args);

@@ -53,6 +53,7 @@ describe.concurrent("npm start -- --check", () => {
         "ok     Scopes: the app has all of them",
         ...socketMode.map((found) => `ok     Socket Mode: ${found}`),
         `ok     Store: ${dir.file("state.sqlite")} will be created`,
+        expect.stringMatching(/^ok {5}Port: \S+ port \d+ is free$/),
         expect.stringMatching(
           /^warn {3}Job service \(project docs\): http\S+ answers\. Couldn't test the API key and the project/,
         ),
@@ -101,7 +102,7 @@ describe.concurrent("npm start -- --check", () => {
       ],
       [
         { DOCS_AGENT_API_KEY: "wrong" },
-        /^FAULT {2}Job service \(project docs\): .*the API key is not accepted, check it$/,
+        /^FAULT {2}Job service \(project docs\): The job service refuses the API key\. Set DOCS_AGENT_API_KEY to a key/,
       ],
       [
         { DOCS_AGENT_BASE_URL: NOWHERE },

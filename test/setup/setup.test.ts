@@ -33,7 +33,10 @@ describe("npm run setup", { timeout: 300_000 }, () => {
     const shown: string[] = [];
     const look = async () => {
       shown.push(await tab.content());
-      expect(await violationsOf(tab)).toEqual([]);
+      for (const colorScheme of ["dark", "light"] as const) {
+        await tab.emulateMedia({ colorScheme });
+        expect([colorScheme, await violationsOf(tab)]).toEqual([colorScheme, []]);
+      }
       const wide = await tab.evaluate("document.documentElement.scrollWidth");
       expect(wide).toBeLessThanOrEqual(390);
     };
@@ -88,6 +91,7 @@ describe("npm run setup", { timeout: 300_000 }, () => {
     await tab.getByLabel("Model key").fill("sk-ant-wrong-0123456789");
     await press(tab, "Try the agent and the model");
     await tab.getByText("anthropic answered 401").waitFor({ timeout: 60_000 });
+    await look();
     await enter("Model key", SETUP_KEY);
     await press(tab, "Try the agent and the model");
     await heading(tab, "Check and start");

@@ -18,7 +18,9 @@ const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/i;
 const PROJECTS_MAX = 100;
 
 const WITHOUT_V2 = "without /v2 at its end";
-const BaseUrl = HttpUrl.refine((url) => !URL.canParse(url) || !/\/v2\/*$/i.test(new URL(url).pathname), {
+/** Also with all that follows it in the address of a call. */
+const V2 = /\/v2(?:\/agent\/.*)?\/*$/i;
+const BaseUrl = HttpUrl.refine((url) => !URL.canParse(url) || !V2.test(new URL(url).pathname), {
   error: WITHOUT_V2,
 });
 const ProjectEntry = z.strictObject({
@@ -35,9 +37,13 @@ const ProjectEntry = z.strictObject({
  */
 export function readProjects(from: SettingsReader, idempotencyKeys: boolean): [Project, ...Project[]] {
   const needBaseUrl = () =>
-    from.need("DOCS_AGENT_BASE_URL", BaseUrl, `the http(s) URL of the job service, ${WITHOUT_V2}`);
-  const needApiKey = () =>
     from.need(
+      "DOCS_AGENT_BASE_URL",
+      BaseUrl,
+      `the URL of the job service, with http:// or https:// before it and ${WITHOUT_V2}`,
+    );
+  const needApiKey = () =>
+    from.needSecret(
       "DOCS_AGENT_API_KEY",
       z.string().regex(NO_SPACE),
       "the project's admin API key from the job service",
@@ -66,9 +72,19 @@ export function readProjects(from: SettingsReader, idempotencyKeys: boolean): [P
     // passed on is our own.
     const places = parsed.error.issues
       .filter((issue) => issue.path.length > 0)
-      .map((issue) => issue.path.join(".") + (issue.message === WITHOUT_V2 ? ` must be ${WITHOUT_V2}` : ""));
+      .flatMap(({ path, ...issue }) => {
+        // Names that it doesn't have. A value isn't among them.
+        if (issue.code === "unrecognized_keys") {
+          return issue.keys
+            .filter((key) => /^[a-z]{1,40}$/i.test(key))
+            .map((key) => [...path, key].join("."));
+        }
+        return [path.join(".") + (issue.message === WITHOUT_V2 ? ` must be ${WITHOUT_V2}` : "")];
+      });
     const wrong = [...new Set(places)].join(", ");
-    from.faults.push(`${rule}${wrong === "" ? "" : ` (wrong: ${wrong})`}.`);
+    const isJson = jsonOf(listed) !== undefined;
+    const why = isJson ? (wrong === "" ? "" : ` (wrong: ${wrong})`) : ", with double quotes and on one line";
+    from.faults.push(`${rule}${why}.`);
   }
   const names = entries.map((entry) => entry.name.toLowerCase());
   if (new Set(names).size < names.length)

@@ -14,9 +14,6 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Text that can notify only a person or channel it names, never a whole group. */
 const CONTACT = /^(?:[^<>\n]|<[@#][A-Z0-9]{2,30}>)+$/;
 
-/** `true` or `false`. */
-const YesOrNo = z.enum(["true", "false"]).transform((value) => value === "true");
-
 /** Origins, separated by commas. */
 const HttpOrigins = z
   .string()
@@ -58,6 +55,20 @@ export function contactWarning({ helpContact }: Config): string | null {
   );
 }
 
+const LEAST_DEADLINE_MS = 60_000;
+
+/** What to do if the app can't listen. */
+export const PORT_REMEDY = "Put a free one in PORT, or an address of this machine in HOST.";
+
+/** What is unfortunate about times that were likely meant in another unit, or null. */
+export function timesWarning({ polling }: Config): string | null {
+  if (polling.deadlineMs >= LEAST_DEADLINE_MS) return null;
+  return (
+    `JOB_DEADLINE_MS ends each request after ${polling.deadlineMs} milliseconds, when no agent is done. ` +
+    "A day has 86400000."
+  );
+}
+
 /** All secrets of a configuration, which must not appear in anything that leaves the process. */
 export function secretsOf(config: Config): string[] {
   const { botToken, receive } = config.slack;
@@ -95,7 +106,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
     /** Where metrics are served. Null if they aren't. */
     metricsAddress: from.read("METRICS_ADDRESS", MetricsSetting, WANT_METRICS_ADDRESS, null),
     /** The first is the default. */
-    projects: readProjects(from, from.read("DOCS_AGENT_IDEMPOTENCY_KEYS", YesOrNo, "true or false", false)),
+    projects: readProjects(from, from.readYesOrNo("DOCS_AGENT_IDEMPOTENCY_KEYS")),
     /** Origins of code hosts whose links are trusted although they are plain http. */
     httpOrigins: from.read(
       "PULL_REQUEST_HTTP_ORIGINS",
@@ -127,11 +138,11 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
       "your Docs Agent admin",
     ),
     /** True if guests and people of other organizations may use the app, too. */
-    allowGuests: from.read("ALLOW_GUESTS", YesOrNo, "true or false", false),
-    followUps: from.read("FOLLOW_UPS", FollowUps, `one of ${FollowUps.options.join(", ")}`, "mention"),
+    allowGuests: from.readYesOrNo("ALLOW_GUESTS"),
+    followUps: from.readWord("FOLLOW_UPS", FollowUps.options, "mention"),
     retentionMs:
       from.read("RETENTION_DAYS", whole(1, 99_999), "a whole number of days, at least 1", 90) * DAY_MS,
-    logLevel: from.read("LOG_LEVEL", z.enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(", ")}`, "info"),
+    logLevel: from.readWord("LOG_LEVEL", LOG_LEVELS, "info"),
   };
   from.findMisspelled();
   if (from.faults.length > 0) throw new ConfigError(from.faults);
@@ -140,29 +151,30 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
 
 /** Reads how the app is connected to Slack. */
 function readSlack(from: SettingsReader): Pick<SlackSettings, "botToken" | "receive"> {
-  const botToken = from.need(
+  const botToken = from.needSecret(
     "SLACK_BOT_TOKEN",
     z.string().regex(/^(?:xoxe\.)?xoxb-[\x21-\x7e]+$/),
     "the Bot User OAuth Token (xoxb-…) from OAuth & Permissions in your Slack app's settings",
-  );
-  const appToken = from.read(
-    "SLACK_APP_TOKEN",
-    z.string().regex(/^xapp-[\x21-\x7e]+$/),
-    "an app-level token (xapp-…) with the scope connections:write, or left out to use HTTP",
-    "",
   );
   const receive: SlackSettings["receive"] =
     from.given("SLACK_APP_TOKEN") === undefined
       ? {
           kind: "http",
-          signingSecret: from.need(
+          signingSecret: from.needSecret(
             "SLACK_SIGNING_SECRET",
             z.string().regex(NO_SPACE),
             "the Signing Secret from Basic Information in your Slack app's settings (not needed " +
               "if SLACK_APP_TOKEN is set)",
           ),
         }
-      : { kind: "socket", appToken };
+      : {
+          kind: "socket",
+          appToken: from.needSecret(
+            "SLACK_APP_TOKEN",
+            z.string().regex(/^xapp-[\x21-\x7e]+$/),
+            "an app-level token (xapp-…) with the scope connections:write, or leave it out to use HTTP",
+          ),
+        };
   return { botToken, receive };
 }
 
@@ -180,8 +192,8 @@ function readStoreUrl(from: SettingsReader): string {
     "STORE_URL",
     z.string().refine((url) => /^(?:sqlite:\/\/.+|memory:\/\/)$/.test(url) || isRedisUrl(url)),
     "sqlite://path, such as sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several " +
-      "replicas (write a % in a password as %25), or memory://, which loses everything when the " +
-      "process ends",
+      "replicas (in a password, write # as %23, / as %2F, ? as %3F and % as %25), or memory://, " +
+      "which loses everything when the process ends",
     "sqlite://./data/docs-agent.sqlite",
   );
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { didYouMean } from "../../shared/text/did-you-mean.ts";
+import { didYouMean, meantValue } from "../../shared/text/did-you-mean.ts";
+import { oddSecret, oddValue, tokenKind } from "../../shared/text/odd-value.ts";
 
 /** Reads settings from the environment, and collects what is wrong with them. */
 export class SettingsReader {
@@ -26,18 +27,60 @@ export class SettingsReader {
     const value = this.given(name);
     if (value === undefined) return fallback;
     const parsed = schema.safeParse(value);
-    if (parsed.success) return parsed.data;
-    this.faults.push(`${name} must be ${rule}.`);
+    const odd = oddValue(value);
+    if (parsed.success && odd === null) return parsed.data;
+    this.faults.push(odd === null ? `${name} must be ${rule}.` : `${name} ${odd}`);
     return fallback;
+  }
+
+  /** One of some words, which may be absent. */
+  readWord<W extends string>(name: string, words: readonly W[], fallback: W): W {
+    const value = this.given(name);
+    const word = words.find((each) => each === value);
+    if (value === undefined || word !== undefined) return word ?? fallback;
+    const meant = meantValue(value, words);
+    const list = words.length > 2 ? `one of ${words.join(", ")}` : words.join(" or ");
+    this.faults.push(`${name} must be ${list}.${meant === null ? "" : ` Did you mean ${meant}?`}`);
+    return fallback;
+  }
+
+  /** `true` or `false`. */
+  readYesOrNo(name: string): boolean {
+    return this.readWord(name, ["true", "false"], "false") === "true";
   }
 
   /** A setting that must be given. `rule` follows "must be" and "Set it to". */
   need(name: string, schema: z.ZodType<string>, rule: string): string {
-    if (this.given(name) === undefined) {
-      this.faults.push(`${name} is missing. Set it to ${rule}.`);
-      return "";
-    }
-    return this.read(name, schema, rule, "");
+    if (this.given(name) !== undefined) return this.read(name, schema, rule, "");
+    const other = this.#likelyOther(name);
+    const orIsIt = other === null ? "" : ` Or give ${other}, which is set, this name.`;
+    this.faults.push(`${name} is missing. Set it to ${rule}.${orIsIt}`);
+    return "";
+  }
+
+  /**
+   * A token or a key that must be given. `rule` follows "Set it to". Says what else was put there,
+   * as far as that shows.
+   */
+  needSecret(name: string, schema: z.ZodType<string>, rule: string): string {
+    const value = this.given(name);
+    if (value === undefined) return this.need(name, schema, rule);
+    const odd = oddSecret(value);
+    const kind = tokenKind(value);
+    const isKind = kind === null || rule.includes(kind.replace(/^.*\(/, "("));
+    if (odd === null && isKind && schema.safeParse(value).success) return value;
+    this.faults.push(`${name} ${odd ?? `has ${kind ?? "something else"}. Set it to ${rule}.`}`);
+    return "";
+  }
+
+  /** A variable that is set, and whose name has only words of this one, such as `BOT_TOKEN`. */
+  #likelyOther(name: string): string | null {
+    const words = new Set(name.split("_"));
+    const isPart = (other: string) => {
+      const parts = other.split("_");
+      return parts.length > 1 && other !== name && parts.every((part) => words.has(part));
+    };
+    return Object.keys(this.#env).find((other) => isPart(other) && !this.#names.has(other)) ?? null;
   }
 
   /** A time of at least a millisecond. */

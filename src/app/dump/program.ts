@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { Command } from "commander";
+import { loadEnvFile } from "../../shared/machine/env-file.ts";
 import type { Clock, Logger } from "../../shared/machine/ports.ts";
 import { isRedisUrl } from "../../shared/store/redis/redis-location.ts";
 import { openBackend } from "../backend.ts";
@@ -157,7 +157,7 @@ function openSide(options: StateProgramOptions, isTarget: boolean): Promise<Side
 
 function storeUrlOf({ env }: StateProgramOptions): string {
   // Variables that are already set keep their values.
-  if (existsSync(".env")) process.loadEnvFile(".env");
+  loadEnvFile(".env", process.env);
   return env["STORE_URL"]?.trim() || DEFAULT_STORE_URL;
 }
 

@@ -1,4 +1,4 @@
-import { DocsAgentError } from "../../shared/errors.ts";
+import { DocsAgentError, StartError } from "../../shared/errors.ts";
 import { counted } from "../../shared/text/text.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { GitRunner, remoteOf } from "../runner/workspace/git/git.ts";
@@ -18,6 +18,12 @@ export function checkDocs({ docs }: Pick<ServiceProject, "docs">, paths: readonl
   if (paths === null) return { found: "not known, because the files can't be listed", warning: null };
   const covered = findNavigation(paths, createIsDoc(docs));
   const { generators, pages, coveredPages } = covered;
+  if (pages > 0 && coveredPages === 0) {
+    throw new StartError(
+      `docs covers none of the ${counted(pages, "page")} of the branch. Correct its globs, for example to ` +
+        '["docs/**"], and its case: "Docs" isn\'t "docs".',
+    );
+  }
   const share = `docs covers ${coveredPages} of ${counted(pages, "page")}`;
   const made = generators.length === 0 ? "" : `, made with ${generators.join(", ")}`;
   return { found: `${share}${made}`, warning: missingText(covered) };

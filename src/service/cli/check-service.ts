@@ -102,7 +102,7 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
 function listenWarning(host: string, env: Env): string | null {
   if ((env["container"] ?? "") !== "") {
     if (!isLoopback(host)) return null;
-    return `Nothing outside this container reaches ${host}. Set listen.host to 0.0.0.0, and publish the port.`;
+    return `Nothing outside this container reaches ${host}. Set listen.host to 0.0.0.0, and publish it.`;
   }
   if (!ANY_ADDRESS.has(host)) return null;
   return (

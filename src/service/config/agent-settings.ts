@@ -3,6 +3,7 @@ import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-preset
 import {
   command,
   listSetting,
+  machinePath,
   Readable,
   repositoryPath,
   sectionSetting,
@@ -22,7 +23,7 @@ const AgentSettings = {
     `what the project's agent should know, at most ${MAX_INSTRUCTIONS} characters`,
     MAX_INSTRUCTIONS,
   ).optional(),
-  briefFile: text("the path of a Markdown file, for example brief.md", 4000).optional(),
+  briefFile: machinePath("the path of a Markdown file, for example brief.md").optional(),
   styleGuide: listSetting(
     repositoryPath("the path of a file in the repository, for example docs/STYLE.md"),
     "a list of paths of files in the repository, for example [docs/STYLE.md]",
@@ -78,8 +79,13 @@ export const AgentSetting = z.preprocess(
         terminal: z.literal(false, "left out: it is a capability of kind: acp").default(false),
       }),
     ],
-    'acp (Agent Client Protocol over stdio) or command (any program), with command: ["…"]; ' +
-      "or use preset: opencode (or gemini, claude, codex, copilot)",
+    {
+      error: ({ input }) =>
+        typeof input !== "object"
+          ? "a section, for example { preset: opencode }"
+          : 'acp (Agent Client Protocol over stdio) or command (any program), with command: ["…"]; or use ' +
+            "preset: opencode (or gemini, claude, codex, copilot)",
+    },
   ),
 );
 

@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
+import { meantValue } from "../../shared/text/did-you-mean.ts";
 import { CHECK_PRESETS } from "./check-presets.ts";
 import { HYGIENE, HYGIENE_RULES } from "./hygiene-rules.ts";
 import {
@@ -55,7 +56,12 @@ export const CheckSetting = z.preprocess(
     const preset = typeof given === "string" ? CHECK_PRESETS.get(given) : undefined;
     return preset === undefined ? given : { name: given, ...preset.settings };
   },
-  z.union([CommandCheck, HygieneCheck], WANT_CHECK),
+  z.union([CommandCheck, HygieneCheck], {
+    error: ({ input }) => {
+      const meant = typeof input === "string" ? meantValue(input, [...CHECK_PRESETS.keys(), HYGIENE]) : null;
+      return meant === null ? WANT_CHECK : `${WANT_CHECK}. Did you mean ${meant}?`;
+    },
+  }),
 );
 
 /** A check that runs a command. */

@@ -13,6 +13,7 @@ import {
   Globs,
   UrlSetting,
   listSetting,
+  machinePath,
   ModelName,
   number,
   RepositorySetting,
@@ -139,7 +140,7 @@ export const ServiceSettings = z.strictObject({
   metrics: sectionSetting({
     address: text(WANT_METRICS_ADDRESS, 300, (at) => parseMetricsAddress(at) !== null).optional(),
   }),
-  dataDir: text("the folder for the service's state and checkouts, for example ../docs-agent-data", 4000),
+  dataDir: machinePath("the folder for the service's state and checkouts, for example ../docs-agent-data"),
   publicBaseUrl: UrlSetting.optional(),
   keyPrefix: text(WANT_PREFIX, 20, /^[a-z][a-z0-9]*$/).default("docsagent"),
   containment: z
@@ -158,10 +159,23 @@ export type ServiceSettings = z.infer<typeof ServiceSettings>;
 
 /** The names of all settings, wherever in the file they belong. */
 export function settingNames(): Set<string> {
-  const names = new Set<string>();
-  JSON.stringify(z.toJSONSchema(ServiceSettings, { unrepresentable: "any" }), (key, value: unknown) => {
-    if (key === "properties") for (const name of Object.keys(Object(value))) names.add(name);
-    return value;
-  });
-  return names;
+  return new Set(settingPlaces().keys());
+}
+
+/** Where each name of a setting belongs, such as `projects[].agent.model`. */
+export function settingPlaces(): Map<string, string[]> {
+  const places = new Map<string, Set<string>>();
+  const walk = (schema: z.core.JSONSchema.BaseSchema, place: string) => {
+    for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+      const own = place === "" ? name : `${place}.${name}`;
+      const known = places.get(name) ?? new Set();
+      places.set(name, known.add(own));
+      if (typeof inner === "object") walk(inner, own);
+    }
+    for (const each of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) walk(each, place);
+    const { items } = schema;
+    if (typeof items === "object" && !Array.isArray(items)) walk(items, `${place}[]`);
+  };
+  walk(z.toJSONSchema(ServiceSettings, { unrepresentable: "any", io: "input" }), "");
+  return new Map([...places].map(([name, all]) => [name, [...all]]));
 }

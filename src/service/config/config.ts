@@ -1,13 +1,13 @@
-import { readFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
-import { DocsAgentError, messageOf } from "../../shared/errors.ts";
+import { DocsAgentError } from "../../shared/errors.ts";
 import { readProxySettings } from "../../shared/machine/proxy.ts";
 import {
   type MetricsAddress,
   parseMetricsAddress,
   WANT_METRICS_ADDRESS,
 } from "../../shared/machine/serve-metrics.ts";
+import { readSettingsText } from "../../shared/machine/settings-text.ts";
 import { ServiceSettings } from "./config-schema.ts";
 import { crossFaults } from "./cross-faults.ts";
 import {
@@ -91,7 +91,10 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
   const parsed = ServiceSettings.safeParse(raw ?? {});
   if (!parsed.success) {
     // A text in place of a list may also be too long, which would be reported twice.
-    faults.push(...new Set(faultsOf(parsed.error.issues, raw)));
+    const told = new Set(faults.map(placeOf));
+    faults.push(
+      ...new Set(faultsOf(parsed.error.issues, raw)).values().filter((each) => !told.has(placeOf(each))),
+    );
     throw new ServiceConfigError(file, faults);
   }
   // These messages show names of variables. A secret may have been put in their place.
@@ -123,16 +126,27 @@ function metricsAddressOf(settings: Pick<ServiceSettings, "metrics">, env: Env):
   return parseMetricsAddress(givenMetricsAddress(settings, env) ?? "");
 }
 
+/** What people likely did, by the parser's code. */
+const YAML_ADVICE: Readonly<Record<string, string>> = {
+  DUPLICATE_KEY: "This setting is there a second time. Remove one of the two.",
+  MULTILINE_IMPLICIT_KEY: "Write a space after the colon, and quotes around texts with special signs.",
+  MISSING_CHAR: "Indent it as its neighbors are, and close each quote and bracket.",
+  BAD_INDENT: "Indent it as its neighbors are.",
+  BAD_ALIAS: 'Put quotes around a text that begins with *, such as "*.md".',
+};
+
+/** The place that a fault of a value begins with. */
+function placeOf(fault: string): string {
+  return fault.split(" ", 1)[0] ?? "";
+}
+
 const TABS = "must be indented with spaces, not tabs.";
 
 function readYaml(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (thrown) {
+  const { text, fault } = readSettingsText(file);
+  if (text === null) {
     throw new ServiceConfigError(file, [
-      `Can't read the file (${messageOf(thrown)}). Copy service.example.yml there, or name ` +
-        "another with --config.",
+      `${fault} Or copy service.example.yml there, or name another file with --config.`,
     ]);
   }
   const lines = new LineCounter();
@@ -141,6 +155,8 @@ function readYaml(file: string): unknown {
   const faults = document.errors.map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
     if (error.code === "TAB_AS_INDENT") return `Line ${line} ${TABS}`;
+    const advice = YAML_ADVICE[error.code];
+    if (advice !== undefined) return `Line ${line} isn't valid YAML. ${advice}`;
     return `Line ${line}, column ${col} isn't valid YAML (${error.code.toLowerCase().replaceAll("_", " ")}).`;
   });
   // A tab causes further errors, which aren't faults of their own.
@@ -152,7 +168,9 @@ function readYaml(file: string): unknown {
     JSON.stringify(settings);
     return settings;
   } catch {
-    throw new ServiceConfigError(file, ["Can't resolve the file's aliases. Write the values out."]);
+    throw new ServiceConfigError(file, [
+      'Put quotes around texts that begin with *, such as "*.md". If they are aliases, write the values out.',
+    ]);
   }
 }
 

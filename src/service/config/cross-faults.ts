@@ -1,4 +1,5 @@
 import type { ServiceSettings } from "./config-schema.ts";
+import { meantValue } from "../../shared/text/did-you-mean.ts";
 import { isBaseBranch } from "./branches.ts";
 import { gitVariables } from "./env.ts";
 import { forkAt, ownerAndRepo } from "./repository.ts";
@@ -40,8 +41,10 @@ export function crossFaults({ models, projects }: ServiceSettings): string[] {
         ),
         ...unknown.map(
           (name) =>
-            `${place}.models must have only names that are under models. Add ${name} there, or ` +
-            "remove it here.",
+            `${place}.models must have only names that are under models. ` +
+            (meantValue(name, names) === null
+              ? `Add ${name} there, or remove it here.`
+              : `Did you mean ${meantValue(name, names)}?`),
         ),
         ...inAgentEnv(
           models.map(({ keyEnv }) => keyEnv),

@@ -1,4 +1,5 @@
 import { type ProxySettings, proxySecretsOf, readProxySettings } from "../../shared/machine/proxy.ts";
+import { oddValue } from "../../shared/text/odd-value.ts";
 import { parseHostRule } from "../network/egress/find-route.ts";
 import type { ServiceSettings } from "./config-schema.ts";
 
@@ -53,6 +54,8 @@ export function variableFaults(named: readonly NamedVariable[], env: Env): strin
     const who = `${places.join(" and ")} ${places.length === 1 ? "names" : "name"} ${name}`;
     const value = envValue(env, name);
     if (value === null) return [`${who}, which is not set. Set it in the environment or in .env.`];
+    const odd = oddValue(value);
+    if (odd !== null) return [`${who}, which ${odd}`];
     // For example the … of an example. Only user:password may contain such characters.
     if (!value.includes(":") && /[^\x20-\x7e]/.test(value)) {
       return [`${who}, which has characters that no token or key has. Set it again.`];

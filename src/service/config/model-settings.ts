@@ -21,12 +21,19 @@ const Price = z.strictObject(
 );
 const WANT_EXTRAS = "lists of names under fields, tools and betas, as the log shows them";
 const ExtraNames = listSetting(text(WANT_EXTRAS, 100, /^[\w.:/@=[\]-]+$/), WANT_EXTRAS).default([]);
+/** The version of an API at the end of its address. */
+const VERSION = /\/v\d\w*\/*$/;
 /** A model that agents reach through the gateway. */
-export const ModelSetting = z.strictObject({
-  name: ModelName,
-  kind: z.enum(MODEL_KINDS, `the upstream's API: one of ${MODEL_KINDS.join(", ")}`),
-  baseUrl: UrlSetting.optional(),
-  keyEnv: EnvName,
-  prices: z.record(z.string().min(1).max(200), Price, WANT_PRICES).default({}),
-  allow: sectionSetting({ fields: ExtraNames, tools: ExtraNames, betas: ExtraNames }, WANT_EXTRAS),
-});
+export const ModelSetting = z
+  .strictObject({
+    name: ModelName,
+    kind: z.enum(MODEL_KINDS, `the upstream's API: one of ${MODEL_KINDS.join(", ")}`),
+    baseUrl: UrlSetting.optional(),
+    keyEnv: EnvName,
+    prices: z.record(z.string().min(1).max(200), Price, WANT_PRICES).default({}),
+    allow: sectionSetting({ fields: ExtraNames, tools: ExtraNames, betas: ExtraNames }, WANT_EXTRAS),
+  })
+  .refine(({ kind, baseUrl = "" }) => kind === "openai" || !VERSION.test(baseUrl), {
+    path: ["baseUrl"],
+    error: "the address without the version at its end, which the service adds for this kind",
+  });

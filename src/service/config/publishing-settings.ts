@@ -1,8 +1,21 @@
 import { z } from "zod";
 import { DEFAULT_BRANCH_PREFIX, isBranchPrefix } from "./branches.ts";
-import { EnvName, UrlSetting, listSetting, sectionSetting, text, wholeNumber } from "./setting-types.ts";
+import {
+  EnvName,
+  UrlSetting,
+  listSetting,
+  machinePath,
+  sectionSetting,
+  text,
+  wholeNumber,
+} from "./setting-types.ts";
 
-const OwnerOrRepo = text("the name as it stands in the repository's address", 500, /^[A-Za-z0-9_.-]{1,100}$/);
+const OwnerOrRepo = text(
+  "the name alone, for example docs, as it stands in the repository's address",
+  500,
+  /^[A-Za-z0-9_.-]{1,100}$/,
+);
+const WANT_API = "the address of the API: https://api.github.com";
 const EITHER = ["tokenEnv", "app"];
 /** Where a project's pull requests are, and how the service signs in there. */
 export const CodeHostSetting = z.discriminatedUnion(
@@ -11,15 +24,17 @@ export const CodeHostSetting = z.discriminatedUnion(
     z
       .strictObject({
         kind: z.literal("github"),
-        apiUrl: UrlSetting.default("https://api.github.com"),
+        apiUrl: UrlSetting.refine((url) => !/^https:\/\/(?:www\.)?github\.com\b/.test(url), WANT_API).default(
+          "https://api.github.com",
+        ),
         owner: OwnerOrRepo,
         repo: OwnerOrRepo,
         tokenEnv: EnvName.optional(),
         app: z
           .strictObject(
             {
-              id: wholeNumber("the App's id", 1, Number.MAX_SAFE_INTEGER),
-              keyFile: text("the path of the App's private key, a .pem file", 4000),
+              id: wholeNumber("the App's id, not its client id", 1, Number.MAX_SAFE_INTEGER),
+              keyFile: machinePath("the path of the App's private key, a .pem file"),
               installationId: wholeNumber("the id of the App's installation", 1, Number.MAX_SAFE_INTEGER),
             },
             "a section with id, keyFile and installationId",
@@ -81,7 +96,7 @@ export const CommitsSetting = sectionSetting({
   name: text(WANT_NAME, 100, PERSON_NAME).optional(),
   email: text("an e-mail address", 254, /^[^\s<>@\p{Cc}]+@[^\s<>@\p{Cc}]+$/u).optional(),
   signOff: z.boolean("true or false").default(false),
-  signingKeyFile: text("the path of a private SSH key", 4000).optional(),
+  signingKeyFile: machinePath("the path of a private SSH key").optional(),
   // Who makes the commits: the service with git, or the code host.
   by: z.enum(["git", "api"], "git or api").default("git"),
 });

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { didYouMean } from "../../shared/text/did-you-mean.ts";
-import { settingNames } from "./config-schema.ts";
+import { didYouMean, meantValue } from "../../shared/text/did-you-mean.ts";
+import { settingNames, settingPlaces } from "./config-schema.ts";
 import { at, looksSecret } from "./place.ts";
 
 /**
@@ -33,7 +33,8 @@ export function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): str
     // If the schema has no message of its own, a section is expected here.
     const rule = issue.message.startsWith("Invalid ") ? "a section with settings" : issue.message;
     return [
-      `${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ${rule}.${meantBy(issue, raw)}`,
+      `${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ` +
+        `${rule.replace(/(?<!\?)$/, ".")}${meantBy(issue, raw)}`,
       ...(issue.code === "invalid_union" && issue.errors.length === 0
         ? misspelled(raw, issue.path.slice(0, -1))
         : []),
@@ -49,12 +50,18 @@ function meantSection({ errors, path }: z.core.$ZodIssueInvalidUnion): z.core.$Z
   return (errors.find(isNamed) ?? []).map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
 }
 
+/** The words that a setting may have. */
+function knownValues(issue: z.core.$ZodIssue): string[] {
+  if (issue.code === "invalid_value") return issue.values.filter((value) => typeof value === "string");
+  if (issue.code !== "invalid_union" || !("options" in issue)) return [];
+  return (issue.options ?? []).filter((value) => typeof value === "string");
+}
+
 /** The known value that a misspelled one stands for, as a question. */
 function meantBy(issue: z.core.$ZodIssue, raw: unknown): string {
   const given = valueAt(raw, issue.path);
-  if (issue.code !== "invalid_value" || typeof given !== "string") return "";
-  const known = issue.values.filter((value) => typeof value === "string");
-  const meant = didYouMean(given, known);
+  if (typeof given !== "string") return "";
+  const meant = meantValue(given, knownValues(issue));
   return meant === null ? "" : ` Did you mean ${meant}?`;
 }
 
@@ -68,8 +75,20 @@ function misspelled(raw: unknown, path: readonly PropertyKey[]): string[] {
     .map((key) => unknownFault([...path, key]));
 }
 
+const MAX_PLACES = 2;
+
 function unknownFault(path: readonly PropertyKey[]): string {
-  const meant = didYouMean(String(path.at(-1)), settingNames());
+  const name = String(path.at(-1));
+  if (/[^\x20-\x7e]/.test(name)) {
+    return `${at(path)} has signs that no setting has, perhaps invisible ones. Type this line anew.`;
+  }
+  const places = settingPlaces().get(name) ?? [];
+  // A common name, such as `name`, says nothing of what is meant.
+  const isElsewhere = !places.includes(at(path).replaceAll(/\[\d+\]/g, "[]"));
+  if (isElsewhere && places.length > 0 && places.length <= MAX_PLACES) {
+    return `${at(path)} isn't a setting here. Move it to ${places.join(" or ")}.`;
+  }
+  const meant = didYouMean(name, settingNames());
   return `${at(path)} isn't a setting. ${meant === null ? "Remove it." : `Did you mean ${meant}?`}`;
 }
 

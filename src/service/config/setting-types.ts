@@ -35,11 +35,26 @@ export function sectionSetting<T extends z.ZodRawShape>(settings: T, want?: stri
   return z.preprocess((given) => given ?? {}, z.strictObject(settings, want));
 }
 
+const WANT_ENV_NAME = "the name of an environment variable, never its value";
 /** The name of an environment variable that has a secret. */
-export const EnvName = text("the name of an environment variable, never its value", 128, ENV_NAME);
+export const EnvName = z.string(WANT_ENV_NAME).refine((name) => ENV_NAME.test(name), {
+  error: ({ input }) => {
+    // Only a name in the form of a variable is shown.
+    const [, name] = /^\$\{?([A-Z_][A-Z0-9_]{0,60})\}?$/.exec(String(input)) ?? [];
+    return name === undefined ? WANT_ENV_NAME : `the variable's name alone: ${name}`;
+  },
+});
 const WANT_HTTP_URL = "an https URL (http only to this machine) without a user name or a password";
 /** An address that the service calls. */
-export const UrlSetting = text(WANT_HTTP_URL, 2000, isSafeHttpUrl);
+export const UrlSetting = text(WANT_HTTP_URL, 2000, isSafeHttpUrl).refine(
+  (url) => !/[?#]/.test(url),
+  "an address without ? and #: a key goes into the variable that another setting names",
+);
+
+/** A path on this machine. Nothing fills in `~` and variables, as a shell would. */
+export function machinePath(want: string) {
+  return text(want, 4000).refine((path) => !/^~|\$/.test(path), "a path without ~ and $: write it out");
+}
 const WANT_REPOSITORY =
   "an https URL (http only to this machine), an ssh URL, user@host:path, or a local path; " +
   "credentials come from gitCredentialsEnv";

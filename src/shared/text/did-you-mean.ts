@@ -36,3 +36,18 @@ function mistakes(from: string, to: string): number {
   }
   return row.at(-1) ?? 0;
 }
+
+const LEAST_BEGINNING = 4;
+
+/**
+ * The known value that `value` most likely stands for, or null. Beside misspelled ones, it finds
+ * longer and shorter forms, such as `warning` for `warn`.
+ */
+export function meantValue(value: string, known: readonly string[]): string | null {
+  const wrong = value.toLowerCase();
+  const isForm = (right: string) =>
+    right.length >= LEAST_BEGINNING &&
+    wrong.length >= LEAST_BEGINNING &&
+    (wrong.startsWith(right) || right.startsWith(wrong));
+  return didYouMean(value, known) ?? known.find((right) => isForm(right.toLowerCase())) ?? null;
+}

@@ -1,5 +1,6 @@
 import { LogLevel, WebClient } from "@slack/web-api";
 import { isJsonFields } from "../../../shared/text/json-fields.ts";
+import { networkTrouble } from "../../../shared/machine/network-trouble.ts";
 import { jsonOf } from "../../../shared/text/text.ts";
 import type { StartFinding } from "../../../shared/machine/ports.ts";
 import { slackTrouble } from "./identity.ts";
@@ -7,6 +8,29 @@ import { lackingScopes, signingSecretFault, type SlackSettings } from "./setup.t
 
 const NAME = "Slack";
 const TRY_TIMEOUT_MS = 10_000;
+
+const REFUSED_OTHERWISE = "Copy it again from your app's settings.";
+/** What to do where Slack refuses a token, by its error code. */
+const REFUSED: Readonly<Record<string, string>> = {
+  account_inactive: "The app was removed from the workspace: install it again, and copy the new token.",
+  token_revoked: "The token was revoked: install the app again, and copy the new token.",
+  token_expired:
+    "The token has expired: turn token rotation off in your app's settings, install it again, and copy the " +
+    "new token.",
+  missing_scope: "Generate an app-level token with the scope connections:write, and set it to that.",
+  not_allowed_token_type:
+    "Generate an app-level token (xapp-…) under Basic Information in your app's settings, and turn Socket " +
+    "Mode on there.",
+};
+
+/** What to do where Slack doesn't answer. */
+function unreachedAdvice(error: string): string {
+  if (/^http_[34]|^unreadable_answer$/.test(error)) {
+    return "What answers isn't Slack's Web API. Check SLACK_API_URL, which ends with /api/, and HTTPS_PROXY.";
+  }
+  const { todo = "" } = networkTrouble(error) ?? {};
+  return `Check HTTPS_PROXY and SLACK_API_URL if you set them, and the network. ${todo}`.trim();
+}
 
 type Trying = {
   /** The scopes that FOLLOW_UPS needs. */
@@ -45,9 +69,8 @@ export async function trySlack(
   } catch (thrown) {
     const { error, isTokenRefused } = slackTrouble(thrown);
     const found = isTokenRefused
-      ? `Slack refuses ${secret} (${error}). Copy it again from your app's settings.`
-      : `Slack can't be reached (${error}). Check HTTPS_PROXY and SLACK_API_URL if you set them, and ` +
-        "the network.";
+      ? `Slack refuses ${secret} (${error}). ${REFUSED[error] ?? REFUSED_OTHERWISE}`
+      : `Slack can't be reached (${error}). ${unreachedAdvice(error)}`;
     return [{ level: "FAULT", name: NAME, found }, ...ofSecret];
   }
 }

@@ -68,11 +68,14 @@ export class RefusedByCodeHostError extends TurnFailedError {
   }
 }
 
+const UNREACHED = "Check codeHost.apiUrl, the network, and HTTPS_PROXY if you set it.";
+
 /**
  * This usually comes from a proxy or an error page, so it is more often temporary than permanent.
  */
 export function brokenPromise(doing: string): TransientRunError {
-  return new TransientRunError("The code host's answer isn't what its API promises.", { details: [doing] });
+  const details = ["Check that codeHost.apiUrl is the address of its API.", doing];
+  return new TransientRunError("The code host's answer isn't what its API promises.", { details });
 }
 
 /** What an error of Octokit means. `doing` says what the request was for. */
@@ -97,7 +100,7 @@ export function faultOf(
   }
   const failure = RequestFailure.safeParse(error);
   if (!failure.success) {
-    const details = [`${doing}: ${redactedLine(redact, messageOf(error), 300)}`];
+    const details = [UNREACHED, `${doing}: ${redactedLine(redact, messageOf(error), 300)}`];
     return new TransientRunError("The code host can't be reached.", { details });
   }
   const { status, message, response } = failure.data;
@@ -115,7 +118,8 @@ export function faultOf(
   if (isLimited || status >= 500) {
     const reason = response ? `The code host answered ${status}.` : "The code host can't be reached.";
     const retryAfterMs = waitOf(headers, clock) ?? (isLimited ? SECONDARY_WAIT_MS : null);
-    return new TransientRunError(reason, { retryAfterMs, details: [`${doing}: ${said}`] });
+    const details = [...(response ? [] : [UNREACHED]), `${doing}: ${said}`];
+    return new TransientRunError(reason, { retryAfterMs, details });
   }
   const permissions = permissionsOf(headers["x-accepted-github-permissions"]);
   const [reason, advice] = refusalOf({ status, said: lines, permissions });

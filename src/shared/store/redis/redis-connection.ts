@@ -9,8 +9,9 @@ import {
   createClient,
 } from "@redis/client";
 import type { Logger } from "../../machine/ports.ts";
-import { DocsAgentError, messageOf } from "../../errors.ts";
+import { codeOf, DocsAgentError, messageOf } from "../../errors.ts";
 import { StoreAnswerLostError, StoreUnavailableError } from "../store-errors.ts";
+import { redisAdvice } from "./redis-advice.ts";
 import { type RedisLocation, readRedisUrl } from "./redis-location.ts";
 
 const CONNECT_WITHIN_MS = 5_000;
@@ -186,9 +187,10 @@ export class RedisConnection implements AsyncDisposable {
     const StoreError = wasRefused ? StoreUnavailableError : StoreAnswerLostError;
     // The client only says that it is offline or has disconnected.
     const isAway = thrown instanceof ClientOfflineError || thrown instanceof DisconnectsClientError;
-    const reason = isAway ? [...this.#awayReasons].at(-1) : undefined;
-    const remedy = this.#options.remedy ?? (this.#wasReady ? REMEDY : START_REMEDY);
-    return new StoreError(this.shown, reason ?? messageOf(thrown), remedy, { cause: thrown });
+    const reason = (isAway ? [...this.#awayReasons].at(-1) : undefined) ?? messageOf(thrown);
+    const advice = redisAdvice(reason, codeOf(thrown), this.shown);
+    const remedy = this.#options.remedy ?? (this.#wasReady ? REMEDY : (advice ?? START_REMEDY));
+    return new StoreError(this.shown, reason, remedy, { cause: thrown });
   }
 
   /** Replaces this connection. Unanswered commands are lost. */

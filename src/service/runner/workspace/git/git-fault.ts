@@ -221,7 +221,12 @@ const OWN_FAULTS: readonly OwnFault[] = [
         String.raw`bad response|tls|gnutls|network is unreachable|proxy`,
       "i",
     ),
-    means: ({ said }) => new TransientRunError("The git server can't be reached.", { details: [said] }),
+    means({ own, said }) {
+      const advice = /could not resolve/i.test(own)
+        ? "Correct the host's name in the project's repository, or this machine's DNS."
+        : "Check the project's repository, the network, and HTTPS_PROXY if you set it.";
+      return new TransientRunError("The git server can't be reached.", { details: [advice, said] });
+    },
   },
   {
     // Not git's "Could not read from remote repository", which it prints however ssh ended.
