@@ -7,6 +7,8 @@ export const HYGIENE_RULES = [
   "tool-marks",
   "chat-talk",
   "rest-unchanged",
+  "placeholder",
+  "sandbox-path",
   "quoted-name",
   "comment",
   "script",
@@ -23,7 +25,9 @@ export const HYGIENE_RULES = [
   "blank-line",
   "table",
   "undefined-reference",
+  "shell-letters",
   "paragraph-twice",
+  "section-twice",
 ] as const;
 
 /** The name of one of {@link HYGIENE_RULES}. */

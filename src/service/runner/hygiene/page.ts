@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { rstSamples, rstTitles } from "./rst.ts";
 import { tagsIn, type Tag } from "./tags.ts";
 import { type Part, partsOf } from "./tokens.ts";
 
@@ -151,32 +152,56 @@ function htmlComments(text: string, from: number, to: number): Stretch[] {
   }));
 }
 
-/** Paragraphs of other markup are what blank lines part. */
-function readLines({
-  text,
-  lines,
-  starts,
-  markup,
-  matter,
-}: Pick<DocPage, "text" | "lines" | "starts" | "markup" | "matter">): Read {
+type Lines = Pick<DocPage, "text" | "lines" | "starts" | "markup" | "matter">;
+
+/** Paragraphs of other markup are what blank lines and titles part. */
+function readLines({ text, lines, starts, markup, matter }: Lines): Read {
   const blocks: Block[] = [];
   const code: Stretch[] = matter === null ? [] : [matter];
-  let from: number | null = null;
-  let fence: string | null = null;
-  for (const [at, line] of [...lines, ""].entries()) {
-    const start = starts[at] ?? text.length;
-    const isFence = markup === "asciidoc" && /^(?:-{4,}|\.{4,}|\+{4,}|\/{4,})\s*$/.test(line);
-    const isSample = markup === "rst" && /^\s+\S/.test(line);
-    if (isFence && (fence === null || fence === line.trim())) fence = fence === null ? line.trim() : null;
-    if (isFence || fence !== null || isSample) code.push({ from: start, to: start + line.length });
-    const isWords = line.trim() !== "" && !isFence && fence === null && !isSample;
-    if (isWords && from === null) from = start;
-    if (isWords || from === null) continue;
-    blocks.push({ kind: "paragraph", from, to: start, depth: 0 });
-    from = null;
+  const samples = markup === "rst" ? rstSamples(lines) : fencedLines(lines, markup === "asciidoc");
+  const titles = titlesIn(lines, markup, samples);
+  let open: Block | null = null;
+  for (const [nth, line] of [...lines, ""].entries()) {
+    const start = starts[nth] ?? text.length;
+    const isSample = samples[nth] === true;
+    const depth = titles.get(nth);
+    if (isSample) code.push({ from: start, to: start + line.length });
+    const isBlank = line.trim() === "";
+    const kind = depth !== undefined ? "heading" : isSample ? "code" : "paragraph";
+    // A sample goes on after a blank line.
+    if (open !== null && (isBlank ? open.kind !== "code" : open.kind !== kind || kind === "heading"))
+      open = null;
+    if (isBlank) continue;
+    if (open === null) blocks.push((open = { kind, from: start, to: start, depth: depth ?? 0 }));
+    open.to = start + line.length;
   }
   const prose = blanked(text, code);
   return { blocks, parts: [], tags: [], comments: [], prose, plain: prose, fault: null };
+}
+
+/** For each line whether it is in a sample of AsciiDoc, or one of its ends. */
+function fencedLines(lines: readonly string[], isAsciiDoc: boolean): boolean[] {
+  let fence: string | null = null;
+  return lines.map((line) => {
+    const isFence = isAsciiDoc && /^(?:-{4,}|\.{4,}|\+{4,}|\/{4,})\s*$/.test(line);
+    if (isFence && (fence === null || fence === line.trim())) fence = fence === null ? line.trim() : null;
+    return isFence || fence !== null;
+  });
+}
+
+/** The depths of titles, by their lines. */
+function titlesIn(
+  lines: readonly string[],
+  markup: PageMarkup,
+  samples: readonly boolean[],
+): Map<number, number> {
+  if (markup === "rst") return new Map(rstTitles(lines, samples).map(({ nth, depth }) => [nth, depth]));
+  const titles = new Map<number, number>();
+  for (const [nth, line] of markup === "asciidoc" ? lines.entries() : []) {
+    const marks = /^(={1,6}) \S/.exec(line)?.[1];
+    if (marks !== undefined && samples[nth] !== true) titles.set(nth, marks.length);
+  }
+  return titles;
 }
 
 /** The text with blanks in these stretches. Line ends stay. */

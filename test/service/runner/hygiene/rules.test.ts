@@ -17,6 +17,8 @@ const LONG = "One of these words is enough to tell them apart from all others on
 const SENTENCE = "It waits longer each time, so that a server has time to recover from its load.";
 const LONGER = `${SENTENCE} After three times it gives up, and says so.`;
 
+const AGAIN = GOOD_PAGE.slice(GOOD_PAGE.indexOf("## Settings"), GOOD_PAGE.indexOf("\n\n| name"));
+
 /** Pages that a rule refuses, and pages that look alike and are fine. */
 const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Page)[] }> = {
   "conflict-markers": {
@@ -70,8 +72,11 @@ const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Pa
       and("Here are the changes I made:\n\n- One"),
       and("Note to reviewer: the value is from config.py."),
       and("Note: I couldn't verify this value."),
+      ofNew("I have updated the table.\n", "docs/retries.md"),
     ],
     right: [
+      ofNew("## May\n\nI have updated some of the styling.\n", "docs/changelog.md"),
+      { text: "I am Ana.\n\nI've added a map.\n", before: "I am Ana.\n" },
       and("Here is the page that lists all settings."),
       and("Sure, you can set both."),
       and("Here are the changes in this version:"),
@@ -103,9 +108,42 @@ const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Pa
       and("```js\n// ... existing code ...\n```"),
       `${GOOD_PAGE.slice(0, GOOD_PAGE.indexOf("| name"))}Others:\n\n\`\`\`js\n// details omitted\n\`\`\`\n`,
       and("[...]"),
+      { text: "- <...>\n", path: ".github/PULL_REQUEST_TEMPLATE.md", before: "- one\n- two\n- three\n" },
       and("[The other steps](steps.md) are the same as before."),
       and("还有 `...`，例如："),
       and("Code that passes it to other functions continues to work\nunchanged."),
+    ],
+  },
+  placeholder: {
+    wrong: [
+      and("The limit is [insert value here] a minute."),
+      and("The limit is [TODO: ask the team]."),
+      and("It takes [your number here]."),
+      and("See [the guide](TODO)."),
+      ofNew("The limit is [insert value here].\n", "a.rst"),
+    ],
+    right: [
+      and("Write `[insert value here]`, and replace `[your name here]`."),
+      and("Replace [your name here] with your name."),
+      and("```text\nDear [insert name here]\n```"),
+      and("[Insert a row](rows.md), or [add it here][rows].\n\n[rows]: rows.md"),
+      and("- [ ] insert the key"),
+      ofNew("Dear [insert name here],\n", "docs/letter-template.md"),
+      { text: and("Dear [insert name here],"), words: "start the letter with “Dear [insert name here],”" },
+    ],
+  },
+  "sandbox-path": {
+    wrong: [
+      and("The value is in `/workspace/docs/settings.md`."),
+      and("Open /tmp/docs-agent-4f2a/notes.txt."),
+      and("[settings](sandbox:/mnt/data/settings.md)"),
+      { text: "See /repo/README.md.\n", path: "README.md", before: "See it.\n" },
+    ],
+    right: [
+      and("The container has your code in `/workspace/src`."),
+      { text: and("It is in /workspace/docs/b."), before: and("It is in /workspace/docs/a.") },
+      and("https://example.com/workspace/docs/settings"),
+      { text: and("Mount /workspace/docs."), words: "say that it is mounted at /workspace/docs" },
     ],
   },
   "quoted-name": {
@@ -243,8 +281,13 @@ const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Pa
       with_("](settings.md)", "] (settings.md)"),
       with_("[the settings](settings.md)", "(the settings)[/settings]"),
       { text: "Use ``retries` here.\n", path: "a.rst", before: "Use ``retries`` here.\n" },
+      ofNew("- One:\n\n  Use ``retries` here.\n\n.. note::\n\n   And this.\n", "a.rst"),
+      ofNew("Set the ``retry``s.\n", "a.rst"),
     ],
     right: [
+      ofNew("Run it::\n\n   echo ``\n\n.. code-block:: sh\n\n   echo ``\n", "a.rst"),
+      ofNew("A title\n```````\n\nSet ``a[b]``, or more (``c`` too).\n", "a.rst"),
+      ofNew("- ``a``: one, ``b``-like,\n  and :func:`c`\\s.\n", "a.rst"),
       and("Take 2 ** 3."),
       and("All of **/*.md."),
       and("An array a[1](2)."),
@@ -260,9 +303,35 @@ const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Pa
       with_("- `pause`", "-`pause`"),
       with_("- `pause`", "-**pause**"),
       { text: "Use it.\n\n`retries()`\n", before: "Use it.\n\n## `retries()`\n" },
-      { text: "Overview\n====\n", path: "a.rst", before: "Hello\n" },
+      ...[
+        "Overview\n====",
+        ".. _overview:\n\n========\nOverviews\n========",
+        ".. note: Mind it.",
+        ".. note::\n\nMind it.",
+        "Hello\n\n  .. warning:\n\n     Mind it.",
+        "..note:: Mind it.",
+        ".. code-block: sh\n\n   ls",
+        ".. code-block:: sh\n\nls -l",
+        ".. image::a.png",
+        "See [the guide](https://example.com/guide).",
+        "```sh\nls\n```",
+        "## Settings",
+      ].map((text) => ({ text: `Hello\n\n${text}\n`, path: "a.rst", before: "Hello\n" })),
     ],
-    right: [and("#hashtag"), { text: "Overview\n========\n", path: "a.rst", before: "Hello\n" }],
+    right: [
+      and("#hashtag"),
+      ...[
+        "Overview\n========",
+        ".. note:: Mind it.",
+        ".. note::\n\n   Mind it.",
+        ".. code-block:: sh\n   :caption: a\n\n   ls",
+        ".. toctree::",
+        ".. seealso:: :mod:`venv` for more",
+        ".. code-block:: rst\n\n   .. note:\n\n   ## A",
+        "As this::\n\n   .. note: Mind it.",
+        "Use ``[a](https://b.c)``.",
+      ].map((text) => ({ text: `Hello\n\n${text}\n`, path: "a.rst", before: "Hello\n" })),
+    ],
   },
   "heading-jump": {
     wrong: [
@@ -299,6 +368,43 @@ const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Pa
       and("`a[1][2]` and m[1][2]"),
     ],
   },
+  "shell-letters": {
+    wrong: [
+      and("```bash\nacme run \u2013verbose\n```"),
+      and("```sh\nacme set name \u201Cmy app\u201D\n```"),
+      and("```console\n$ acme set \u2018my app\u2019\ndone\n```"),
+      ofNew("Run:\n\n.. code-block:: bash\n\n   acme \u2014all\n", "a.rst"),
+      ofNew("[source,bash]\n----\nacme \u2014all\n----\n", "a.adoc"),
+    ],
+    right: [
+      and(
+        '```bash\ngit commit -m "Don\u2019t \u2013ever \u201Cwait\u201D" # it\u2019s \u201Cfine\u201D\n```',
+      ),
+      and("```console\n$ rm x\nrm: can\u2019t remove \u2018x\u2019 \u2013or \u201Cy\u201D\n```"),
+      and("```bash\ncat <<E\n\u201CHello\u201D\nE\n```"),
+      and("```js\nconst a = \u201Cb\u201D;\n```"),
+      and("```bash\nls\n```\n\nIt is \u201Cfine\u201D \u2013so far."),
+    ],
+  },
+  "section-twice": {
+    wrong: [
+      with_("## Settings", `${AGAIN}\n- \`more\`: what else\n\n## Settings`),
+      and("## A\n\n## A\n\nMore."),
+      and(`## A\n\n${LONG}\n\n## B\n\nMore.\n\n## A\n\n${LONG}`),
+      ofNew(
+        "T\n=\n\nA1a\n---\n\nSix words are enough for this.\n\nA1a\n---\n\nSix words are enough for this.\n",
+        "a.rst",
+      ),
+    ],
+    right: [
+      and(
+        "## A\n\n### Returns\n\nThe number of all its items.\n\n## B\n\n### Returns\n\nThe number of all its items.",
+      ),
+      and("## A\n\nOne.\n\n## B\n\nTwo.\n\n## A\n\nOne."),
+      and("## Example\n\nThis one shows a short name.\n\n## Example\n\nHere is another one."),
+      { text: and("## A\n\n## A\n\n## B\n\n## B"), before: and("## A\n\n## A") },
+    ],
+  },
   "paragraph-twice": {
     wrong: [
       with_(SENTENCE, `${SENTENCE}\n\n${SENTENCE}`),
@@ -306,6 +412,7 @@ const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Pa
       { text: and(`${LONGER}\n\nMore.\n\n# B\n\n${LONGER}`), before: and(LONGER) },
     ],
     right: [
+      ofNew("Say::\n\n   This is how it looks then.\n\nThis is how it looks then.\n", "a.rst"),
       and("Read on.\n\nRead on."),
       and(SENTENCE),
       and("- One:\n\n  It takes no parameters at all.\n- Two:\n\n  It takes no parameters at all."),

@@ -1,5 +1,6 @@
 import type { DocPage } from "../page.ts";
 import { eachLine, type Trace, keyOfText, type Rule, shown } from "../rule.ts";
+import { rstMarks } from "./rst-marks.ts";
 
 const NO_BLANK = /^#{2,6}[^\s#].*/;
 const ITEM = /^\s*(?:[-*+]|\d{1,9}[.)])\s/;
@@ -9,7 +10,7 @@ const TWO_ITEMS = /^\s*([-*+]) \1 \S/;
 
 /** Headings and items of lists whose mark shows as text, and headings that have lost it. */
 export const blockMark: Rule = (page, before) => {
-  if (page.markup === "rst") return shortUnderlines(page);
+  if (page.markup === "rst") return rstMarks(page);
   if (page.parts.length === 0) return [];
   const found: Trace[] = [];
   const lines = wordLines(page);
@@ -55,17 +56,4 @@ function lostMarks(page: DocPage, before: DocPage | null): Trace[] {
     key: `lost ${keyOfText(line)}`,
     says: `This was a heading, and lost its mark: ${shown(line)}.`,
   }));
-}
-
-function shortUnderlines(page: DocPage): Trace[] {
-  return page.lines.flatMap((line, nth): Trace[] => {
-    const title = page.lines[nth - 1] ?? "";
-    const above = page.lines[nth - 2] ?? "";
-    const isUnder = /^([=\-`:'"~^_*+#<>.])\1{2,}$/.test(line.trimEnd()) && /^\S/.test(title);
-    const isTitle = isUnder && (above.trim() === "" || above.trimEnd() === line.trimEnd());
-    if (!isTitle || /^([^\p{L}\d\s])\1+$/u.test(title) || title.length <= line.trimEnd().length) return [];
-    if (title.length > line.length + 20) return [];
-    const says = `The line under the heading ${shown(title)} is shorter than the heading.`;
-    return [{ at: page.starts[nth] ?? 0, key: title, says }];
-  });
 }

@@ -8,9 +8,12 @@ import { controlCharacter, encoding } from "./letters.ts";
 import { conflictMarkers, toolMarks } from "./marks.ts";
 import { frontMatter } from "./matter.ts";
 import { quotedName } from "./names.ts";
-import { blankLine, headingJump, lostPage, paragraphTwice } from "./shape.ts";
+import { blankLine, headingJump, lostPage } from "./shape.ts";
+import { shellLetters } from "./shell-letters.ts";
+import { placeholder, sandboxPath } from "./stand-ins.ts";
 import { table } from "./tables.ts";
 import { chatTalk, restUnchanged } from "./talk.ts";
+import { paragraphTwice, sectionTwice } from "./twice.ts";
 
 /** The rules by the names that settings use. */
 export const RULES: Readonly<Record<HygieneRule, Rule>> = {
@@ -18,6 +21,8 @@ export const RULES: Readonly<Record<HygieneRule, Rule>> = {
   "tool-marks": toolMarks,
   "chat-talk": chatTalk,
   "rest-unchanged": restUnchanged,
+  placeholder,
+  "sandbox-path": sandboxPath,
   "quoted-name": quotedName,
   comment,
   script,
@@ -34,5 +39,7 @@ export const RULES: Readonly<Record<HygieneRule, Rule>> = {
   "blank-line": blankLine,
   table,
   "undefined-reference": undefinedReference,
+  "shell-letters": shellLetters,
   "paragraph-twice": paragraphTwice,
+  "section-twice": sectionTwice,
 };

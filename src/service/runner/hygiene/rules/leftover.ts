@@ -1,5 +1,6 @@
 import { CODE, type DocPage } from "../page.ts";
 import { type Trace, keyOfText, type Rule, shown } from "../rule.ts";
+import { openLiterals } from "./rst-marks.ts";
 
 /** The stretches of plain words: each paragraph and heading, and each cell of a table. */
 function stretches(page: DocPage): { from: number; to: number }[] {
@@ -75,14 +76,6 @@ function loneBracket(text: string): number {
     if (bracket === "[") open.push(index);
     else if (open.pop() === undefined) return index;
   return open[0] ?? -1;
-}
-
-function openLiterals(page: DocPage): Trace[] {
-  return page.blocks.flatMap(({ from, to }) => {
-    const words = page.prose.slice(from, to);
-    if ((words.match(/``/g) ?? []).length % 2 === 0) return [];
-    return [{ at: from, key: keyOfText(words), says: `A "\`\`" has no other half in ${shown(words)}.` }];
-  });
 }
 
 const REFERENCE = /(?<![\w\])\\])\[([^[\]\n]{1,200})\]\[([^[\]\n]{0,100})\]/g;

@@ -1,4 +1,4 @@
-import type { Block, DocPage } from "../page.ts";
+import type { DocPage } from "../page.ts";
 import { type Trace, keyOfText, type Rule, shown } from "../rule.ts";
 
 /** Headings that go down by more than one level, on pages where no other does. */
@@ -21,63 +21,6 @@ function jumpsOf(page: DocPage, was: DocPage = page): Trace[] {
     const says = `The heading ${shown(title)} has level ${heading.depth}, below one of level ${above.depth}.`;
     return [{ at: heading.from, key: keyOfText(title), says }];
   });
-}
-
-/** So many words make it certain that a text isn't there twice on purpose. */
-const NEAR_WORDS = 6;
-const FAR_WORDS = 40;
-/** Where a page had it once. */
-const ADDED_WORDS = 20;
-
-/**
- * A paragraph or sample that is there twice. A short one counts only right after the first. A page
- * that says things twice says them so on purpose.
- */
-export const paragraphTwice: Rule = (page, before) => {
-  const [twice, known] = [twicesOf(page), before === null ? [] : twicesOf(before)];
-  const isStyle = known.some(({ isNear }) => !isNear);
-  const had = new Set(before?.blocks.map((block) => textOf(before, block)));
-  return twice.flatMap(({ at, text, words, isNear }): Trace[] => {
-    const enough = isNear ? NEAR_WORDS : had.has(text) ? ADDED_WORDS : FAR_WORDS;
-    if (words < enough || (isStyle && !isNear)) return [];
-    return [{ at, key: text, says: `This is on the page twice: ${shown(text)}.` }];
-  });
-};
-
-type Twice = { at: number; text: string; words: number; isNear: boolean };
-
-function twicesOf(page: DocPage): Twice[] {
-  const found: Twice[] = [];
-  const seen = new Map<string, number>();
-  const blocks = page.blocks.filter(({ kind }) => kind !== "break");
-  for (const [nth, block] of blocks.entries()) {
-    if (block.kind !== "paragraph" && block.kind !== "code") continue;
-    const text = textOf(page, block);
-    const other = seen.get(text);
-    seen.set(text, nth);
-    if (other === undefined) continue;
-    const isNear = other === nth - 1;
-    // Code is often the same, and tabs say the same more than once.
-    if (!isNear && (block.kind === "code" || /\{[{%]/.test(text) || isInside(page, block))) continue;
-    const said = block.kind === "code" ? text : page.plain.slice(block.from, block.to);
-    const words = said.match(/[\p{L}\d]+/gu)?.length ?? 0;
-    found.push({ at: block.from, text, words, isNear });
-  }
-  return found;
-}
-
-function textOf({ text }: DocPage, { from, to }: Block): string {
-  return keyOfText(text.slice(from, to));
-}
-
-/** True if a component or an element is around a block: tabs say the same more than once. */
-function isInside({ tags }: DocPage, { from }: Block): boolean {
-  let depth = 0;
-  for (const tag of tags) {
-    if (tag.from > from) break;
-    if (tag.kind !== "alone") depth += tag.kind === "open" ? 1 : -1;
-  }
-  return depth > 0;
 }
 
 const LIST_OR_TABLE = /^ {0,3}(?:[-*+]\s|1[.)]\s|\|)/;

@@ -33,7 +33,6 @@ const TALK: readonly RegExp[] = [
   "^(?:certainly|absolutely|of course|sure thing|great question|happy to help)!",
   String.raw`^(?:here's|here is|below is|this is) (?:the|your|an?|my) ` +
     String.raw`(?:\w+ )?${NEW} (?:\w+ ){0,3}${PAGE}(?!\w)`,
-  String.raw`^i(?:'ve| have) (?:now |just |also |successfully )?${DONE}\b`,
   String.raw`^as an ai\b|\bas an ai (?:language )?(?:model|assistant)\b|\bas a large language model\b`,
   "^(?:here|these|below) are (?:the |all )?(?:changes|edits|updates) (?:that )?" +
     String.raw`i(?:'ve| have)? ${DONE}\b`,
@@ -45,18 +44,25 @@ const TALK: readonly RegExp[] = [
   String.raw`:contentReference\[oaicite|\boaicite:\d|turn\d+(?:search|view|news|file)\d+\b|【\d+†|\[cite: \d`,
   String.raw`[?&]utm_source=(?:chatgpt\.com|openai)\b`,
 ].map((source) => new RegExp(source, "i"));
+/** In news, and on pages that people sign, an author says so. */
+const I_DID = new RegExp(String.raw`^i(?:'ve| have) (?:now |just |also |successfully )?${DONE}\b`, "i");
+const BY_AUTHORS = /change|history|release|news|blog|posts?\b|updates|diary|about/i;
+const SPEAKS = /(?<![\w"'\u201C])I(?:['\u2019](?:ve|m|ll|d)| have| am| was| will)\b/;
 /** A guide to a new version may have a heading with these words. */
 const REPORTS = new RegExp(String.raw`^${REPORT}:?[*_\s]*$`, "i");
 /** What a line may have before its words. */
 const LEAD = /^[\s>*_#-]*/;
 
 /** Words of the agent to the requester, on the page. */
-export const chatTalk: Rule = (page, _before, { words }) => {
+export const chatTalk: Rule = (page, before, { words }) => {
   if (isForm(page)) return [];
+  const isByAuthor = BY_AUTHORS.test(page.path) || (before !== null && SPEAKS.test(before.prose));
   return wordLines(page).flatMap(({ line, at }) => {
     const said = line.replace(LEAD, "").replaceAll("\u2019", "'");
     const isTalk =
-      TALK.some((pattern) => pattern.test(said)) || (!line.startsWith("#") && REPORTS.test(said));
+      TALK.some((pattern) => pattern.test(said)) ||
+      (!isByAuthor && I_DID.test(said)) ||
+      (!line.startsWith("#") && REPORTS.test(said));
     if (!isTalk || isAsked(said, words)) return [];
     return [
       {
@@ -106,7 +112,7 @@ const MIN_LOST = 3;
 
 /** A remark in place of what was there: "rest of the page unchanged". */
 export const restUnchanged: Rule = (page, before) =>
-  eachLine(page).flatMap(({ line, at }, nth): Trace[] => {
+  (isForm(page) ? [] : eachLine(page)).flatMap(({ line, at }, nth): Trace[] => {
     const words = line.length > MAX_REST_CHARS ? "" : line.replace(COMMENT_MARKS, "");
     const isRest = REST.some((pattern) => pattern.test(words));
     // Samples leave out what a reader has already. On a page, nothing may be left out.
