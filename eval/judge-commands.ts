@@ -5,7 +5,7 @@ import { z } from "zod";
 import { save } from "./evaluate.ts";
 import { readFiles } from "./files.ts";
 import { filesOf, jsonIn, readReport } from "./given.ts";
-import { judge } from "./judge.ts";
+import { judgeApart } from "./judge-apart.ts";
 import { rejudged } from "./rejudge.ts";
 import { isPassed, type Report } from "./report-schema.ts";
 import { NamedClaim } from "./rules/solved.ts";
@@ -22,12 +22,16 @@ export async function judgeFolder(name: string, options: JudgeOptions): Promise<
   const [said, named] = await Promise.all([textIn(words), textIn(claims)]);
   if (!existsSync(repository)) throw new EvalOptionError(`There is no folder ${repository}.`);
   const result = await readFiles(repository);
-  const verdicts = await judge(task, {
+  const judged = await judgeApart(task, {
     result,
     words: said ?? "",
     claims: named === null ? null : claimsIn(named, claims ?? ""),
   });
-  const checks = verdicts.map(({ check, problem }) => ({
+  if (judged === null)
+    throw new EvalOptionError(
+      `Judging ${repository} takes longer than two minutes. Look for a very large file in it.`,
+    );
+  const checks = judged.verdicts.map(({ check, problem }) => ({
     name: check,
     passed: problem === null,
     why: problem,
