@@ -3,10 +3,11 @@ import { isPage, localeOf } from "../page/blocks.ts";
 import { isSame, isSameIn, type Quantity, quantitiesIn, unitsIn } from "../page/quantities.ts";
 import { type Statement, statementsIn } from "../page/statements.ts";
 import { codeTokens } from "../page/tokens.ts";
-import { lostCells } from "./cells.ts";
+import { lostCells, turnedCells } from "./cells.ts";
 import { laidFiles } from "./laid-files.ts";
 import { listed, type Problem, type Solved } from "./solved.ts";
-import { hasOtherNumbers, nearest, turnedAgainst, withoutSameNumbers } from "./turned.ts";
+import { swappedLines } from "./swapped.ts";
+import { hasOtherNumbers, isOfThird, nearest, turnedAgainst, withoutSameNumbers } from "./turned.ts";
 
 /** Statements are about the same from here on. */
 const ALIKE = 0.6;
@@ -48,7 +49,8 @@ function faultsOf(segment: Segment, { path, units, isFree }: Around): string[] {
     ...after.flatMap(({ text }) => disagreement(text, stated.reference, locale)),
     ...(isPage(path) ? lostStatements(stated, after, isFree) : []),
     ...(isPage(path) ? lostLines(segment, isFree) : []),
-    ...(isPage(path) ? lostCells(segment) : []),
+    ...(isPage(path) ? [...lostCells(segment), ...turnedCells(segment)] : []),
+    ...(isPage(path) ? swappedLines(segment) : []),
   ];
 }
 
@@ -123,7 +125,8 @@ function disagreement(text: string, reference: readonly Statement[], locale: str
   const isWider = cellsOf(text) > cellsOf(alike.text);
   const its = isWider ? text.replace(ANSWERED, " |") : text;
   const turned = turnedAgainst(...withoutSameNumbers(its, alike.text, locale));
-  return turned === null ? [] : [`"${text}" ${turned}`];
+  const isToldOfOther = reference.some((each) => each !== alike && isOfThird(text, alike.text, each.text));
+  return turned === null || isToldOfOther ? [] : [`"${text}" ${turned}`];
 }
 
 /** A cell of another column answers another question. */

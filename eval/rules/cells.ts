@@ -1,4 +1,5 @@
 import type { Segment } from "../page/align.ts";
+import { isOtherEnd } from "./turned.ts";
 
 /**
  * Cells of words that the reference keeps in a row that it changes, and that the solution's row
@@ -12,6 +13,18 @@ export function lostCells({ before, reference, after }: Segment): string[] {
     if (past === undefined || its === undefined || past.length !== wanted.length) return [];
     const kept = wanted.filter((cell, nth) => nth > 0 && cell === past[nth] && /\p{L}\s+\p{L}/u.test(cell));
     return kept.filter((cell) => !its.some((each) => each.includes(cell))).map((cell) => `"${cell}" is gone`);
+  });
+}
+
+/** Cells that name the other end of a range than the reference's: the shortest for the longest. */
+export function turnedCells({ reference, after }: Segment): string[] {
+  const right = rowsOf(reference);
+  return rowsOf(after).flatMap((row) => {
+    const wanted = rowLike(row, right);
+    if (wanted === undefined || wanted.length !== row.length) return [];
+    return row
+      .filter((cell, nth) => isOtherEnd(cell, wanted[nth] ?? ""))
+      .map((cell) => `"${cell}" says the opposite`);
   });
 }
 

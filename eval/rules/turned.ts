@@ -7,6 +7,9 @@ const NOT =
 const OPPOSITES: readonly (readonly string[])[] = [
   ["newer", "older", "later", "earlier", "newest", "oldest", "latest"],
   ["before", "after"],
+  ["if", "unless"],
+  ["must", "may"],
+  ["include", "exclude", "includes", "excludes", "included", "excluded"],
   ["first", "last"],
   ["more", "less", "fewer"],
   ["most", "least"],
@@ -32,6 +35,33 @@ const OPPOSITES: readonly (readonly string[])[] = [
   ["milliseconds", "seconds", "minutes", "hours", "days", "weeks", "months", "years"],
 ];
 const SIDES = new Map(OPPOSITES.flatMap((words, nth) => words.map((word) => [word, nth] as const)));
+
+/** Words that limit a sentence to what they stand beside. */
+const LIMIT = /^(?:only|just|solely|exclusively|alone|nur)$/;
+/** Words for one end of a range, and for the other. */
+const ENDS: readonly RegExp[] = [
+  /\b(?:longest|highest|largest|biggest|greatest|maximum|max|at most|up to)\b/i,
+  /\b(?:shortest|lowest|smallest|least|minimum|min|fewest)\b/i,
+];
+
+/** True if one text names the one end of a range alone, and the other text the other end. */
+export function isOtherEnd(one: string, other: string): boolean {
+  const [end, otherEnd] = [one, other].map((text) => {
+    const named = ENDS.filter((pattern) => pattern.test(text));
+    return named.length === 1 ? named[0] : undefined;
+  });
+  return end !== undefined && otherEnd !== undefined && end !== otherEnd;
+}
+
+/**
+ * True if the words in which a statement differs from another are a third one's: what "with" and
+ * "without" do may be told in either order.
+ */
+export function isOfThird(text: string, other: string, third: string): boolean {
+  const known = new Set(wordsOf(third));
+  const only = without(wordsOf(text), wordsOf(other));
+  return only.every((word) => known.has(word)) && only.some((word) => !NOT.test(word) && !SIDES.has(word));
+}
 
 const NUMBER = /(?:\d+(?:[.,_]\d+)*)/g;
 
@@ -91,6 +121,9 @@ export function turnedAgainst(text: string, other: string): string | null {
   if (different.length > MAX_DIFFERENT) return null;
   const negations = (words: readonly string[]) => words.filter((word) => NOT.test(word)).length;
   if ((negations(only) + negations(missing)) % 2 === 1) return "says the opposite";
+  const limits = (words: readonly string[]) => words.some((word) => LIMIT.test(word));
+  if (different.every((word) => LIMIT.test(word)) && limits(only) !== limits(missing))
+    return limits(only) ? "limits it" : "doesn't limit it";
   const swapped = only
     .filter((word) => SIDES.has(word) && !isInflected(word, missing))
     .find((word) => missing.some((gone) => SIDES.get(word) === SIDES.get(gone) && !isInflected(gone, only)));

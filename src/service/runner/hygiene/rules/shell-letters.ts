@@ -31,7 +31,7 @@ export const shellLetters: Rule = (page) => {
       // Without a prompt, the line may be output, in which programs quote names so.
       const letter = DASH.exec(words) ?? DOUBLE.exec(words) ?? (isSession ? SINGLE.exec(words) : null);
       if (letter === null) continue;
-      const says = `A shell doesn't take ${shown(letter[0])} for a straight quote or dash: ${shown(line.trim())}.`;
+      const says = `A shell takes ${shown(letter[0])} for a plain letter: ${shown(line.trim())}.`;
       found.push({ at, key: keyOfText(line), says });
     }
   }

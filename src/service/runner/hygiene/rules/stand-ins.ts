@@ -2,7 +2,8 @@ import type { DocPage } from "../page.ts";
 import { anyOf, eachLine, type Facts, isForm, keyOfText, type Rule, shown, type Trace } from "../rule.ts";
 
 const BRACKETS: readonly RegExp[] = [
-  String.raw`\[(?:please )?(?:insert|fill in|replace with|placeholder|to be (?:added|confirmed|determined|written|defined))` +
+  String.raw`\[(?:please )?(?:insert|fill in|replace with|placeholder|` +
+    String.raw`to be (?:added|confirmed|determined|written|defined))` +
     String.raw`\b[^\][\n]{0,60}\](?![(\[:])`,
   String.raw`\[(?:todo|tbd|tbc|fixme)(?:[:\s][^\][\n]{0,60})?\](?![(\[:])`,
   String.raw`\[(?:add|enter|your|the|link|describe)\b[^\][\n]{0,60}\b(?:here|goes here)\](?![(\[:])`,
