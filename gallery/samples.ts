@@ -29,6 +29,8 @@ export type Sample = { name: string; message: Message | Rendered | ModalView };
 
 const manyNames = Array.from({ length: 100 }, (_, n) => `project-${n}-`.padEnd(40, "x"));
 
+const manyChannels = Array.from({ length: 8 }, (_, n) => `C0DOCS${n}`);
+
 /** The reasons for which a request isn't taken. */
 const refusals: { [K in Refusal["kind"]]: [string, Extract<Refusal, { kind: K }>][] } = {
   "too-long": [
@@ -46,6 +48,14 @@ const refusals: { [K in Refusal["kind"]]: [string, Extract<Refusal, { kind: K }>
   guest: [["guest", { kind: "guest" }]],
   unchecked: [["not looked up yet", { kind: "unchecked" }]],
   uncheckable: [["not to be looked up", { kind: "uncheckable" }]],
+  "other-channel": [
+    ["in a channel that isn't let in", { kind: "other-channel", isDirect: false, channels: ["C0DOCS"] }],
+    ["in direct messages", { kind: "other-channel", isDirect: true, channels: ["C0DOCS"] }],
+    ["in one of many", { kind: "other-channel", isDirect: false, channels: manyChannels }],
+    ["in direct messages, one of many", { kind: "other-channel", isDirect: true, channels: manyChannels }],
+  ],
+  "not-in-group": [["in no group that is let in", { kind: "not-in-group" }]],
+  "access-unchecked": [["in a group that Slack doesn't list", { kind: "access-unchecked" }]],
   "too-many": [
     ["too many of a person", { kind: "too-many", scope: "person", limit: 20, againAtMs: NOON }],
     ["too many of a channel", { kind: "too-many", scope: "channel", limit: 1_200, againAtMs: NOON }],

@@ -20,7 +20,7 @@ import { createSlackMemberships } from "./slack/slack-memberships.ts";
 import { createSlackNotifier } from "./slack/slack-notifier.ts";
 import { createSlackWorkStatus } from "./slack/slack-work-status.ts";
 import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection/connection.ts";
-import { followUpScopes } from "./slack/connection/setup.ts";
+import { wantedScopes } from "./slack/connection/setup.ts";
 import { isRedisUrl } from "../shared/store/redis/redis-location.ts";
 import { createTaskHandler } from "./tasks/index.ts";
 import type { Presentation } from "./messages/blocks.ts";
@@ -48,7 +48,7 @@ export function createApp({ config, backend, clock, random, logger, measure = me
     proxy: config.proxy,
     // Replicas share one Redis.
     isOnly: !isRedisUrl(config.storeUrl),
-    wantedScopes: followUpScopes(config.followUps),
+    wantedScopes: wantedScopes(config),
     clock,
     random,
     logger,
@@ -90,9 +90,18 @@ export function createApp({ config, backend, clock, random, logger, measure = me
     jobServices: { of: (project) => configuredProject(services, project) },
   });
 
-  const { limits, followUps, helpContact: contact } = config;
+  const { limits, access, followUps, helpContact: contact } = config;
   const { httpOrigins } = presentationOf(config);
-  registerIntake(slack.bolt, { ...shared, queue, projects, limits, followUps, contact, httpOrigins });
+  registerIntake(slack.bolt, {
+    ...shared,
+    queue,
+    projects,
+    limits,
+    access,
+    followUps,
+    contact,
+    httpOrigins,
+  });
 
   let isLeaving = false;
   const report = { slack: () => slack.report(), isLeaving: () => isLeaving };

@@ -8,7 +8,8 @@ import { type JobServiceFault, speaks } from "./rules/ports/job-service.ts";
 import { recordSchemas } from "./rules/records.ts";
 import type { Clock, StartFinding, Logger } from "../shared/machine/ports.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
-import { followUpScopes } from "./slack/connection/setup.ts";
+import { wantedScopes } from "./slack/connection/setup.ts";
+import { tryAccess } from "./slack/connection/try-access.ts";
 import { trySlack } from "./slack/connection/try-slack.ts";
 import { tryStore } from "../shared/store/try-store.ts";
 
@@ -37,18 +38,18 @@ export async function tryApp(config: Config, clock: Clock): Promise<StartFinding
     logger: QUIET,
     kinds: Object.keys(recordSchemas),
   });
-  const wantedScopes = followUpScopes(config.followUps);
   const trying = [
-    trySlack(config.slack, { wantedScopes, isRunning: isInUse }),
+    trySlack(config.slack, { wantedScopes: wantedScopes(config), isRunning: isInUse }),
+    tryAccess(config.slack, config.access),
     ...config.projects.map((project) => checkProject(config, project)),
   ] as const;
-  const [ofSlack, ...ofProjects] = await Promise.all(trying);
+  const [ofSlack, ofAccess, ...ofProjects] = await Promise.all(trying);
   const ofSettings = [
     { name: "Contact", found: contactWarning(config) },
     { name: "Times", found: timesWarning(config) },
   ].flatMap(({ name, found }) => (found === null ? [] : [{ level: "warn" as const, name, found }]));
   const port = isInUse ? { level: "ok" as const, name: "Port", found: IN_USE } : await tryPort(config);
-  return [...ofSlack, store, port, ...ofSettings, ...ofProjects];
+  return [...ofSlack, ...ofAccess, store, port, ...ofSettings, ...ofProjects];
 }
 
 const IN_USE = "not tried while Docs Agent uses the store";

@@ -10,6 +10,7 @@ const TRIED: readonly (readonly [name: string, tried: string])[] = [
   ["Slack", "asked Slack who the app is"],
   ["Scopes", "compared the scopes that Slack lists with manifest.yml"],
   ["Socket Mode", "opened a connection with SLACK_APP_TOKEN"],
+  ["Access", "looked up the channels and groups in ALLOW_CHANNELS and ALLOW_GROUPS"],
   ["Store", "opened the store and wrote to it"],
   ["Port", "listened there for a moment"],
   ["Times", "read the settings"],

@@ -65,6 +65,29 @@ describe.concurrent("npm start -- --check", () => {
     expect(existsSync(dir.file("state.sqlite"))).toBe(false);
   });
 
+  it("names channels and groups that Slack doesn't know, and the scopes to look them up", async () => {
+    const { resources, slack, check } = await startSides({ withoutScopes: ["groups:read"] });
+    await using _resources = resources;
+    slack.workspace.addGroup({ id: "S0WRITERS", handle: "writers", name: "Writers", users: [] });
+    const about = ({ lines }: { lines: string[] }) => lines.filter((line) => / Access:|ALLOW_/.test(line));
+    const some = await check({ ALLOW_CHANNELS: `${DOCS},C0NONE`, ALLOW_GROUPS: "S0WRITERS,S0NONE" });
+    expect(some.isFine).toBe(true);
+    expect(about(some)).toEqual([
+      "warn   Scopes: ALLOW_CHANNELS needs groups:read, too. Add them, and reinstall the app.",
+      "warn   Access: Slack doesn't give C0NONE of ALLOW_CHANNELS (channel_not_found). Check the id, " +
+        "and invite the app if the channel is private.",
+      "warn   Access: Slack doesn't give S0NONE of ALLOW_GROUPS (no_such_subteam). Check the id.",
+    ]);
+    const nobody = await check({ ALLOW_GROUPS: "S0NONE" });
+    expect(nobody.isFine).toBe(false);
+    expect(about(nobody).at(-1)).toBe(
+      "FAULT  Access: Nobody can use the app, because Slack gives none of the groups in ALLOW_GROUPS.",
+    );
+    expect(about(await check({ ALLOW_GROUPS: "S0WRITERS" }))).toEqual([
+      "ok     Access: Slack knows every channel and group that may use the app",
+    ]);
+  });
+
   it("says whether a job service with a feed has the project", async () => {
     const { resources, check } = await startSides({ offers: TELLS_CHANGES });
     await using _resources = resources;

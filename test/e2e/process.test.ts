@@ -90,6 +90,8 @@ describe.concurrent("settings", () => {
         RETENTION_DAYS: "0",
         FOLLOW_UPS: "everybody",
         ALLOW_GUESTS: "some",
+        ALLOW_CHANNELS: "#docs",
+        ALLOW_GROUPS: "S0DOCS,@docs",
         HELP_CONTACT: "<!channel>",
         LOG_LEVEL: "loud",
         METRICS_ADDRESS: ":9464",
@@ -99,6 +101,8 @@ describe.concurrent("settings", () => {
     const named = [...app.stderr.matchAll(/^ {2}- (\w+) must be \S/gm)].map((match) => match[1]);
     expect(named.toSorted()).toEqual(
       [
+        "ALLOW_CHANNELS",
+        "ALLOW_GROUPS",
         "ALLOW_GUESTS",
         "DOCS_AGENT_PROJECTS",
         "FOLLOW_UPS",

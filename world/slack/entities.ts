@@ -61,7 +61,7 @@ export type NewUser = {
 /**
  * A group of people with a handle. See https://docs.slack.dev/reference/objects/usergroup-object
  */
-export type UserGroup = { id: string; handle: string; name: string };
+export type UserGroup = { id: string; handle: string; name: string; users?: readonly string[] };
 
 /** A channel to add. `members` are user ids, and `withBot` adds the bot to them. */
 export type NewChannel = {

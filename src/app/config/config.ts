@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { NO_SPACE, readProjects } from "./config-projects.ts";
+import type { AccessSettings } from "../rules/access.ts";
 import { FollowUps } from "../rules/thread/people.ts";
 import { DocsAgentError } from "../../shared/errors.ts";
 import { LOG_LEVELS } from "../../shared/machine/clock-and-log.ts";
@@ -24,6 +25,14 @@ const MetricsSetting = z
   .string()
   .transform(parseMetricsAddress)
   .refine((address) => address !== null);
+
+/** Different ids of this form, separated by commas. */
+function idsLike(form: RegExp): z.ZodType<string[]> {
+  return z
+    .string()
+    .transform((list) => [...new Set(list.split(",").map((id) => id.trim()))])
+    .refine((ids) => ids.every((id) => form.test(id)));
+}
 
 export type Config = ReturnType<typeof loadConfig>;
 
@@ -139,6 +148,22 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
     ),
     /** True if guests and people of other organizations may use the app, too. */
     allowGuests: from.readYesOrNo("ALLOW_GUESTS"),
+    access: {
+      /** Empty: everywhere. */
+      channels: from.read(
+        "ALLOW_CHANNELS",
+        idsLike(/^[CG][A-Z0-9]{2,30}$/),
+        "the ids of channels, separated by commas, such as C012ABCDEF (see View channel details in Slack)",
+        [],
+      ),
+      /** Empty: every member. */
+      groups: from.read(
+        "ALLOW_GROUPS",
+        idsLike(/^S[A-Z0-9]{2,30}$/),
+        "the ids of user groups, separated by commas, such as S012ABCDEF (see the group's menu in Slack)",
+        [],
+      ),
+    } satisfies AccessSettings,
     followUps: from.readWord("FOLLOW_UPS", FollowUps.options, "mention"),
     retentionMs:
       from.read("RETENTION_DAYS", whole(1, 99_999), "a whole number of days, at least 1", 90) * DAY_MS,

@@ -3,6 +3,7 @@ import { privatePlace, type Request } from "../rules/turn/request.ts";
 import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from "../../shared/errors.ts";
 import { maybeKeptMessage, notKeptMessage } from "../messages/private-messages.ts";
 import type { Rendered } from "../messages/blocks.ts";
+import { whyRefused } from "./access.ts";
 import { acceptance, type WantedJob, askingBeside } from "../rules/decisions/accept.ts";
 import { within } from "../../shared/machine/ports.ts";
 import type { Asker } from "../rules/thread/same-request.ts";
@@ -69,13 +70,11 @@ async function accept(
   wanted: WantedJob,
   warnedOf: readonly string[] | undefined,
 ): Promise<Accepted> {
-  const admission = await deps.directory.admission(asked.userId);
-  if (admission === "guest" || admission === "uncheckable") {
-    return { kind: "refused", refusal: { kind: admission } };
-  }
+  const refusal = await whyRefused(deps, asked);
+  if (refusal !== null && refusal.kind !== "unchecked") return { kind: "refused", refusal };
   // This must be about the current requester: a retry copies another person's request.
   const { isAdmitted: _, ...rest } = asked;
-  const request: Request = admission === "admitted" ? { ...rest, isAdmitted: true } : rest;
+  const request: Request = refusal === null ? { ...rest, isAdmitted: true } : rest;
   const { perPerson, perChannel } = deps.limits;
   const { teamId, userId, channelId } = request;
   const person: Limit = { gate: `person:${teamId}:${userId}`, limit: perPerson, windowMs: HOUR_MS };

@@ -1,3 +1,4 @@
+import type { AccessSettings } from "../rules/access.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
 import type { Directory } from "../rules/ports/directory.ts";
 import type { Notifier, Refusal } from "../rules/ports/notifier.ts";
@@ -30,7 +31,8 @@ export type IntakeDeps = Pick<
   queue: Pick<AppQueue, "add" | "commit" | "read">;
   notifier: Pick<Notifier, "replyPrivately">;
   firstTries: Pick<FirstTries, "isRefused">;
-  directory: Pick<Directory, "admission" | "personName" | "channelName" | "groupName">;
+  directory: Pick<Directory, "admission" | "groupMembers" | "personName" | "channelName" | "groupName">;
+  access: AccessSettings;
   /** Never empty. The first is the default. */
   projects: readonly [ProjectRef, ...ProjectRef[]];
   /** Requests an hour. 0 means no limit. */

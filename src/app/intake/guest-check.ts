@@ -3,7 +3,9 @@ import { z } from "zod";
 import type { Refusal } from "../rules/ports/notifier.ts";
 import { isReply } from "../rules/turn/request.ts";
 import { replyTask } from "../rules/decisions/new-tasks.ts";
+import { ACTIONS } from "../messages/actions.ts";
 import { refusalMessage, refusalText } from "../messages/private-messages.ts";
+import { whyRefused } from "./access.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 import { SaidSubtype, SLACKBOT_USER_ID } from "../slack/message/slack-message.ts";
 import { nativeStopOf, refuseNativeStop } from "./native-stop.ts";
@@ -31,7 +33,8 @@ const Event = z.object({
 
 /**
  * The check that everything from Slack passes. Whatever a guest or a person of another organization
- * does ends here, before any of it is stored. If Slack doesn't say in time who a person is, presses
+ * does ends here, before any of it is stored, and so does what comes from a place or a person that
+ * the operator doesn't let in. Stopping the agent is left to everybody who may steer it. If Slack doesn't say in time who a person is, presses
  * and forms are refused, since they can be repeated. Commands and mentions are accepted, and
  * `tasks/submit.ts` sends nothing until it is known.
  */
@@ -40,10 +43,10 @@ export function registerGuestCheck(app: App, deps: IntakeDeps): void {
     const userId = actorOf(args.body, args.context.botUserId);
     if (userId === null || isHarmless(args.body)) return args.next();
     const teamId = teamOf(args.context);
-    const admission = await deps.directory.admission(userId);
-    if (admission === "admitted") return args.next();
-    const refusal: Refusal = { kind: admission };
-    const isUnchecked = admission === "unchecked";
+    const stop = nativeStopOf(args.body, teamId);
+    const refusal = await refusalOf(deps, { userId, body: args.body, isStop: stop !== null });
+    if (refusal === null) return args.next();
+    const isUnchecked = refusal.kind === "unchecked";
     const answer = {
       ...refusalMessage(refusal, deps),
       response_type: "ephemeral",
@@ -68,11 +71,34 @@ export function registerGuestCheck(app: App, deps: IntakeDeps): void {
       if ("response_url" in args.body) await args.respond({ ...answer, ...threadOfButton(args.body) });
       return args.ack();
     }
-    const stop = nativeStopOf(args.body, teamId);
     if (stop !== null) return refuseNativeStop(deps, stop, refusal);
     if ("event" in args && isUnchecked) return args.next();
     await refuseEvent(deps, teamId, args.body, refusal);
   });
+}
+
+/** Why somebody may not do what they did, or null if they may. */
+async function refusalOf(
+  deps: IntakeDeps,
+  { userId, body, isStop }: { userId: string; body: object; isStop: boolean },
+): Promise<Refusal | null> {
+  const { data: press } = Presses.safeParse(body);
+  const isStopButton = press?.actions.every(({ action_id: id }) => id === ACTIONS.stopTurn) === true;
+  if (!isStop && !isStopButton) return whyRefused(deps, { userId, channelId: channelOf(body) });
+  const admission = await deps.directory.admission(userId);
+  return admission === "admitted" ? null : { kind: admission };
+}
+
+const Somewhere = z.object({
+  channel_id: z.string().optional(),
+  channel: z.object({ id: z.string() }).optional(),
+  event: z.object({ channel: z.string().optional() }).optional(),
+});
+
+/** The channel that something was done in, or null if it was done in a form. */
+function channelOf(body: object): string | null {
+  const { channel_id, channel, event } = Somewhere.safeParse(body).data ?? {};
+  return channel_id ?? channel?.id ?? event?.channel ?? null;
 }
 
 /**
@@ -102,11 +128,14 @@ function isTalk({ event }: z.infer<typeof Event>, botUserId: string | undefined)
   return !mentionsApp(parseMessageText(event.text), botUserId);
 }
 
-const Presses = z.object({ actions: z.array(z.object({ url: z.string() })).min(1) });
+const Presses = z.object({
+  actions: z.array(z.object({ action_id: z.string(), url: z.string().optional() })).min(1),
+});
 
 /** True for a button that only opens a link, which Slack does by itself. */
 function isHarmless(body: object): boolean {
-  return "actions" in body && Presses.safeParse(body).success;
+  const { data: press } = Presses.safeParse(body);
+  return press?.actions.every(({ url }) => url !== undefined) === true;
 }
 
 const Input = z.object({ type: z.literal("input"), block_id: z.string() });

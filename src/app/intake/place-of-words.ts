@@ -8,6 +8,7 @@ import { questionOf, type Turn } from "../rules/turn/turn.ts";
 import { turnFor } from "../rules/decisions/accept.ts";
 import { answerableIn, wasTaken } from "../rules/decisions/answering.ts";
 import { askedMessage } from "../gather/gather-files.ts";
+import { whyRefused } from "./access.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
 import type { WordsPlace } from "./read-words.ts";
 
@@ -30,7 +31,7 @@ const FILES_WITHIN_MS = 1_000;
 
 /** Looks up where a message was written. `request` is what it would be as a request. */
 export async function placeOf(deps: IntakeDeps, request: Request): Promise<MessagePlace> {
-  const { channelId, threadTs, messageTs, userId } = request;
+  const { channelId, threadTs, messageTs } = request;
   const isInThread = isReply(threadTs, messageTs);
   const isAlone = !isInThread && !isDirect(channelId);
   const otherTurns = isInThread || isAlone ? [] : await newestRequests(deps, request);
@@ -46,9 +47,7 @@ export async function placeOf(deps: IntakeDeps, request: Request): Promise<Messa
   const open = answerableIn(deps, here, request);
   // Nothing of people whom nobody knows yet leaves Slack.
   const mayAnswer =
-    open.length > 0 &&
-    (await deps.directory.admission(userId)) === "admitted" &&
-    !(await hasHiddenFiles(deps, request));
+    open.length > 0 && (await whyRefused(deps, request)) === null && !(await hasHiddenFiles(deps, request));
   const { asked, question } = mayAnswer ? theQuestion(here, open, request) : NO_QUESTION;
   const place = {
     isDirect: isDirect(channelId),

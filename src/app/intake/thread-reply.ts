@@ -9,6 +9,7 @@ import { refusalText } from "../messages/private-messages.ts";
 import { PRESS_NOT_KEPT, QUESTION_CLOSED, REPLY_NOT_KEPT } from "../messages/short-answers.ts";
 import { asking, keepReplyMs } from "../rules/decisions/accept.ts";
 import { replyAnswering } from "../rules/decisions/answering.ts";
+import { whyRefused } from "./access.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { actOnWords, answerAuthor } from "./act-on-words.ts";
 import type { IntakeDeps } from "./deps.ts";
@@ -56,7 +57,7 @@ const OWN = "own-open-request";
  * follow-up. One that mentions somebody else is for them.
  */
 export async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void> {
-  const { teamId, channelId, ts, threadTs, userId, files } = message;
+  const { teamId, channelId, ts, threadTs, files } = message;
   if (deps.followUps === "mention" || !isReply(threadTs, ts)) return;
   const thread = await deps.records.get("thread", threadId({ teamId, channelId, ts: threadTs }));
   if (thread === undefined) return;
@@ -65,13 +66,17 @@ export async function takeReply(deps: IntakeDeps, message: PersonMessage): Promi
   // Files alone go along with the next follow-up. Something is missing only if every reply is a
   // follow-up.
   if (typed === "" && (files.length === 0 || deps.followUps === "ask")) return;
-  // A guest who is only talking to others isn't told what they can't do, and none of it is kept.
-  const admission = await deps.directory.admission(userId);
-  if (admission === "guest" || admission === "uncheckable") return;
+  // Somebody who is only talking to others isn't told what they can't do, and none of it is kept.
+  const refusal = await whyRefused(deps, message);
+  const isRefused = refusal !== null && refusal.kind !== "unchecked";
+  const isNobodys = deps.followUps === "ask" || refusal?.kind === "guest" || refusal?.kind === "uncheckable";
+  if (isRefused && isNobodys) return;
   const request = requestOf(deps, await ofMembers(deps, message), typed);
   const at = await placeOf(deps, request);
   if (at.isKnown) return;
   if (deps.followUps === "requester") {
+    if (isRefused && at.isOwn) return answerAuthor(deps, request, { kind: "refused", refusal });
+    if (isRefused) return;
     const taken = await actOnWords(deps, request, at, { wanted: OWN });
     if (taken.kind === "refused") await answerAuthor(deps, request, taken);
     return;

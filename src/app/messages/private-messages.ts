@@ -1,5 +1,13 @@
 import type { Button } from "@slack/types";
-import { counted, cut, formatAgo, grouped, upToMinute, utcTimeOfDay } from "../../shared/text/text.ts";
+import {
+  counted,
+  cut,
+  formatAgo,
+  grouped,
+  listed,
+  upToMinute,
+  utcTimeOfDay,
+} from "../../shared/text/text.ts";
 import type { MessageOf, OwnAnswer, Refusal } from "../rules/ports/notifier.ts";
 import { questionSlot } from "../rules/turn/delivery.ts";
 import { isUnheard, type AnswerResult } from "../rules/thread/question.ts";
@@ -154,6 +162,9 @@ export function notAllowedMessage({ requesterId }: MessageOf<"not-allowed">, { b
 export function refusalMessage(refusal: Refusal, { contact }: Pick<View, "contact">): Rendered {
   if (refusal.kind === "too-many") return paragraph(tooManyText(refusal, timeOfDay));
   if (refusal.kind === "uncheckable") return paragraph(uncheckableText(contact));
+  if (refusal.kind === "other-channel") return paragraph(otherChannelText(refusal, contact));
+  if (refusal.kind === "not-in-group") return paragraph(notInGroupText(contact));
+  if (refusal.kind === "access-unchecked") return paragraph(accessUncheckedText(contact));
   const text = refusalText(refusal);
   const typed = refusal.kind === "too-long" ? (refusal.typed ?? "") : "";
   return {
@@ -185,8 +196,53 @@ export function refusalText(refusal: Refusal): string {
     case "unchecked":
       return "I can't check right now whether you're a member of this workspace. Try again in a minute.";
     case "uncheckable":
-      return uncheckableText("your Docs Agent admin");
+      return uncheckableText(ADMIN);
+    case "other-channel":
+      return `Sorry, I don't take requests in this channel. To have it added, contact ${ADMIN}.`;
+    case "not-in-group":
+      return notInGroupText(ADMIN);
+    case "access-unchecked":
+      return accessUncheckedText(ADMIN);
   }
+}
+
+/** Where a text can't mention a contact. */
+const ADMIN = "your Docs Agent admin";
+
+/** The most channels that a refusal names. */
+const CHANNELS_MAX = 5;
+
+function otherChannelText(
+  { isDirect, channels }: Extract<Refusal, { kind: "other-channel" }>,
+  contact: string,
+): string {
+  const named = listed(
+    channels.map((id) => `<#${id}>`),
+    CHANNELS_MAX,
+  );
+  if (channels.length === 1) {
+    return isDirect
+      ? `Sorry, I take direct messages only from people in ${named}. Join it, or contact ${contact}.`
+      : `Sorry, I only take requests in ${named}. To have this channel added, contact ${contact}.`;
+  }
+  return isDirect
+    ? `Sorry, I take direct messages only from people in these channels: ${named}. Join one of them, ` +
+        `or contact ${contact}.`
+    : `Sorry, I only take requests in these channels: ${named}. To have this one added, contact ${contact}.`;
+}
+
+function notInGroupText(contact: string): string {
+  return (
+    "Sorry, you aren't in a group that may use Docs Agent. Your message stays in Slack. If you need it, " +
+    `contact ${contact}.`
+  );
+}
+
+function accessUncheckedText(contact: string): string {
+  return (
+    "I couldn't check whether you may use Docs Agent here. Try again in a minute. If it keeps happening, " +
+    `contact ${contact}.`
+  );
 }
 
 function uncheckableText(contact: string): string {

@@ -27,6 +27,8 @@ export function createSlackDirectory(options: Options): Directory {
       }),
     ),
 
+    groupMembers: createGroupMembers(options),
+
     groupName: createGroupNames(options),
 
     async isPublic(channelId) {
@@ -82,6 +84,23 @@ function createGroupNames({ team, clock, logger }: SlackDeps): Directory["groupN
       listing = undefined;
     });
     return (await listing)?.get(groupId) || null;
+  };
+}
+
+/** Lists the members of a user group. Whoever asks while Slack is being asked gets its answer. */
+function createGroupMembers({ team, clock, logger }: SlackDeps): Directory["groupMembers"] {
+  const asking = new Map<string, ReturnType<Directory["groupMembers"]>>();
+  const membersOf = remembered(clock, (groupId) =>
+    orNull(logger, "the members of a user group", groupId, async () => {
+      const { users } = await team.client.usergroups.users.list({ usergroup: groupId });
+      return users === undefined ? undefined : new Set(users);
+    }),
+  );
+
+  return async function groupMembers(groupId) {
+    const members = asking.get(groupId) ?? membersOf(groupId).finally(() => asking.delete(groupId));
+    asking.set(groupId, members);
+    return members;
   };
 }
 

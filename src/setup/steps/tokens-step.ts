@@ -42,7 +42,7 @@ export const tokensStep: SetupStep = {
     if (missing !== undefined) {
       return yield entryFault(missing[0], "It is missing.", "Copy it from your app's settings in Slack.");
     }
-    const findings = await trySlack(slack, { wantedScopes: [], isRunning: false });
+    const findings = await trySlack(slack, { wantedScopes: {}, isRunning: false });
     const told = findings.map((each) => asDoctorFinding("app", "asked Slack with these tokens", each));
     if (!(yield* passOn(told))) return;
     // The other way of reaching the app would win over the chosen one.

@@ -200,6 +200,7 @@ export class TaskRig implements AsyncDisposable {
         personName: async () => null,
         isPublic: async () => false,
         channelName: async () => null,
+        groupMembers: () => Promise.resolve(null),
         groupName: async () => null,
         permalink: async () => null,
         threadUrl: () => null,

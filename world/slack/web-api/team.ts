@@ -14,6 +14,8 @@ import { channelToWire, userToWire } from "./wire.ts";
 
 const UserArgs = z.object({ user: z.string().min(1) });
 
+const GroupArgs = z.object({ usergroup: z.string().min(1) });
+
 const ConversationsArgs = z.object({
   user: z.string().optional(),
   types: z.string().optional(),
@@ -31,6 +33,7 @@ export const teamMethods: MethodTable = {
   "users.info": { token: "bot", scopes: ["users:read"], run: usersInfo },
   "users.conversations": { token: "bot", scopes: conversationScopes("read"), run: usersConversations },
   "usergroups.list": { token: "bot", scopes: ["usergroups:read"], run: listGroups },
+  "usergroups.users.list": { token: "bot", scopes: ["usergroups:read"], run: listGroupUsers },
   "apps.connections.open": { token: "app", scopes: [], run: openConnection },
 };
 
@@ -64,8 +67,18 @@ function usersInfo(args: Args, { workspace }: MethodContext) {
 function listGroups(_args: Args, { workspace }: MethodContext) {
   const { team } = workspace;
   return {
-    usergroups: workspace.groups().map((group) => ({ ...group, team_id: team.id, is_usergroup: true })),
+    usergroups: workspace
+      .groups()
+      .map(({ id, handle, name }) => ({ id, handle, name, team_id: team.id, is_usergroup: true })),
   } satisfies Answer<webApi.UsergroupsListResponse>;
+}
+
+/** https://docs.slack.dev/reference/methods/usergroups.users.list */
+function listGroupUsers(args: Args, { workspace }: MethodContext) {
+  const { usergroup } = readArgs(GroupArgs, args);
+  const group = workspace.groups().find(({ id }) => id === usergroup);
+  if (group === undefined) throw new SlackRefusal("no_such_subteam");
+  return { users: [...(group.users ?? [])] } satisfies Answer<webApi.UsergroupsUsersListResponse>;
 }
 
 const kindOfType: Record<string, ChannelKind> = {

@@ -16,6 +16,8 @@ export interface Directory {
   /** True only if Slack says that everybody in the workspace can read the channel. */
   isPublic(channelId: string): Promise<boolean>;
   channelName(channelId: string): Promise<string | null>;
+  /** The ids of a user group's members. Null if Slack doesn't say, as of a group that it doesn't know. */
+  groupMembers(groupId: string): Promise<ReadonlySet<string> | null>;
   /** The handle of a user group. Null also without the scope for it. */
   groupName(groupId: string): Promise<string | null>;
   /** Like {@link permalink}, but without asking Slack. Null if the team's address isn't known. */

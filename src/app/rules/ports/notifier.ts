@@ -142,6 +142,15 @@ export const Refusal = z.discriminatedUnion("kind", [
   storedObject({ kind: z.literal("unchecked") }),
   /** Slack won't say if they are a member, because the app lacks a scope. */
   storedObject({ kind: z.literal("uncheckable") }),
+  /**
+   * The operator lets the app be used in these channels. `isDirect`: it was asked in direct
+   * messages, and the person is in none of them.
+   */
+  storedObject({ kind: z.literal("other-channel"), isDirect: z.boolean(), channels: z.array(z.string()) }),
+  /** The person is in none of the operator's user groups. */
+  storedObject({ kind: z.literal("not-in-group") }),
+  /** Slack can't say whether the operator's channels or groups let them in. */
+  storedObject({ kind: z.literal("access-unchecked") }),
 ]);
 export type Refusal = z.infer<typeof Refusal>;
 

@@ -5,7 +5,7 @@ import { retryDelayMs } from "../../rules/retry.ts";
 import type { Clock, Logger } from "../../../shared/machine/ports.ts";
 import { slackFault } from "../slack-faults.ts";
 import { isKnown, type SlackTeam } from "../slack-team.ts";
-import { lackingScopes } from "./setup.ts";
+import { lackingScopes, type WantedScopes } from "./setup.ts";
 
 /** Health probes are frequent, and Slack limits the rate of calls. */
 const FRESH_MS = 30_000;
@@ -25,8 +25,8 @@ export type SlackIdentityOptions = {
   client: WebClient;
   /** Receives the app's identity. */
   team: SlackTeam;
-  /** Scopes that FOLLOW_UPS needs. Without them the app works, except for what it asks for. */
-  wantedScopes: readonly string[];
+  /** The scopes that settings need. Without them the app works, except for what they ask for. */
+  wantedScopes: WantedScopes;
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
@@ -150,8 +150,8 @@ export class SlackIdentityCheck {
     const { fault, wanted, optional } = lacking;
     this.#fault = fault;
     if (fault !== null) logger.error({}, fault);
-    if (wanted.length > 0) {
-      logger.warn({ missing: wanted }, "FOLLOW_UPS needs scopes that the app doesn't have. Reinstall it.");
+    for (const [setting, missing] of Object.entries(wanted)) {
+      logger.warn({ missing }, `${setting} needs scopes that the app doesn't have. Reinstall it.`);
     }
     if (Object.keys(optional).length > 0) logger.warn({ without: optional }, "the app lacks optional scopes");
   }

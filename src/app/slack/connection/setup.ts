@@ -1,5 +1,7 @@
+import { LogLevel, WebClient } from "@slack/web-api";
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import type { AccessSettings } from "../../rules/access.ts";
 import type { FollowUps } from "../../rules/thread/people.ts";
 
 /** How the app reaches Slack, and Slack the app. */
@@ -10,6 +12,20 @@ export type SlackSettings = {
   /** How Slack's requests arrive. */
   receive: { kind: "http"; signingSecret: string } | { kind: "socket"; appToken: string };
 };
+
+/** The time for one call of a check. */
+export const TRY_TIMEOUT_MS = 10_000;
+
+/** A client whose calls are made once. Whoever tries something reports what matters, once. */
+export function oneTryClient({ apiUrl }: Pick<SlackSettings, "apiUrl">, token: string): WebClient {
+  return new WebClient(token, {
+    slackApiUrl: apiUrl,
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    timeout: TRY_TIMEOUT_MS,
+    logLevel: LogLevel.ERROR,
+  });
+}
 
 const MANIFEST = new URL("../../../../manifest.yml", import.meta.url);
 const Scopes = z.object({ bot: z.array(z.string()), bot_optional: z.array(z.string()) });
@@ -27,7 +43,7 @@ export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
     "may be doubled",
   "channels:read": "public channels have no names in prompts, and are left out of lists",
   "groups:read": "private channels have no names in prompts, and are left out of lists",
-  "usergroups:read": "user groups have no names in prompts",
+  "usergroups:read": "user groups have no names in prompts, and ALLOW_GROUPS lets nobody in",
   "files:read": "images and files stay in Slack",
   "files:write": "raw changes aren't sent as files",
   "reactions:write": "no reactions under the messages that ask",
@@ -39,23 +55,40 @@ export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
  */
 export const GROUP_MESSAGE_SCOPES: readonly string[] = ["mpim:history", "mpim:read"];
 
-/** The scopes that FOLLOW_UPS needs, to read replies that don't mention the app. */
-export function followUpScopes(followUps: FollowUps): string[] {
-  return followUps === "mention" ? [] : ["channels:history", "groups:history"];
+/** The optional scopes that settings need, by the settings' names. */
+export type WantedScopes = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * The optional scopes that settings need: FOLLOW_UPS to read replies that don't mention the app,
+ * ALLOW_CHANNELS to know which of the channels somebody who writes to the app is in, and
+ * ALLOW_GROUPS to know who is in a group.
+ */
+export function wantedScopes({
+  followUps,
+  access: { channels, groups },
+}: {
+  followUps: FollowUps;
+  access: AccessSettings;
+}): WantedScopes {
+  return {
+    ...(followUps !== "mention" && { FOLLOW_UPS: ["channels:history", "groups:history"] }),
+    ...(channels.length > 0 && { ALLOW_CHANNELS: ["channels:read", "groups:read"] }),
+    ...(groups.length > 0 && { ALLOW_GROUPS: ["usergroups:read"] }),
+  };
 }
 
 /** What an installed app lacks. */
 export type Lacking = {
   /** What keeps people from using the app, with what to do. Null if nothing does. */
   fault: string | null;
-  /** The scopes that FOLLOW_UPS needs. */
-  wanted: string[];
+  /** The scopes that settings need, by the settings' names. */
+  wanted: Record<string, string[]>;
   /** What is missing without the optional scopes that the app wasn't granted. */
   optional: Record<string, string>;
 };
 
 /** Compares the scopes that Slack says the app was granted with those of manifest.yml. */
-export async function lackingScopes(granted: readonly string[], wanted: readonly string[]): Promise<Lacking> {
+export async function lackingScopes(granted: readonly string[], wanted: WantedScopes): Promise<Lacking> {
   const isMissing = (scope: string) => !granted.includes(scope);
   const { bot, bot_optional: optional } = await manifestScopes();
   const missing = bot.filter((scope) => !optional.includes(scope)).filter(isMissing);
@@ -66,7 +99,11 @@ export async function lackingScopes(granted: readonly string[], wanted: readonly
         "is missing under OAuth & Permissions in your Slack app's settings, and reinstall the app.";
   return {
     fault,
-    wanted: wanted.filter(isMissing),
+    wanted: Object.fromEntries(
+      Object.entries(wanted)
+        .map(([setting, scopes]): [string, string[]] => [setting, scopes.filter(isMissing)])
+        .filter(([, missed]) => missed.length > 0),
+    ),
     optional: Object.fromEntries(Object.entries(OPTIONAL_SCOPES).filter(([scope]) => isMissing(scope))),
   };
 }

@@ -1,10 +1,8 @@
-import { LogLevel, WebClient } from "@slack/web-api";
 import type { StartFinding } from "../../../shared/machine/ports.ts";
 import { slackFault } from "../slack-faults.ts";
-import type { SlackSettings } from "./setup.ts";
+import { oneTryClient, type SlackSettings } from "./setup.ts";
 
 const NAME = "Channel";
-const TRY_TIMEOUT_MS = 10_000;
 const WORDS = "Docs Agent's doctor tries whether it can post here. It removes this message.";
 const EMOJI = "eyes";
 
@@ -24,13 +22,7 @@ export async function* tryChannel(
   { apiUrl, botToken }: Pick<SlackSettings, "apiUrl" | "botToken">,
   channel: string,
 ): AsyncGenerator<StartFinding> {
-  const client = new WebClient(botToken, {
-    slackApiUrl: apiUrl,
-    retryConfig: { retries: 0 },
-    rejectRateLimitedCalls: true,
-    timeout: TRY_TIMEOUT_MS,
-    logLevel: LogLevel.ERROR,
-  });
+  const client = oneTryClient({ apiUrl }, botToken);
   const posted = await client.chat
     .postMessage({ channel, text: WORDS, parse: "none" })
     .catch((thrown: unknown) => ({ thrown, ts: undefined }));

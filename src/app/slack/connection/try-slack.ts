@@ -1,13 +1,18 @@
-import { LogLevel, WebClient } from "@slack/web-api";
 import { isJsonFields } from "../../../shared/text/json-fields.ts";
 import { networkTrouble } from "../../../shared/machine/network-trouble.ts";
 import { jsonOf } from "../../../shared/text/text.ts";
 import type { StartFinding } from "../../../shared/machine/ports.ts";
 import { slackTrouble } from "./identity.ts";
-import { lackingScopes, signingSecretFault, type SlackSettings } from "./setup.ts";
+import {
+  lackingScopes,
+  oneTryClient,
+  TRY_TIMEOUT_MS,
+  signingSecretFault,
+  type SlackSettings,
+  type WantedScopes,
+} from "./setup.ts";
 
 const NAME = "Slack";
-const TRY_TIMEOUT_MS = 10_000;
 
 const REFUSED_OTHERWISE = "Copy it again from your app's settings.";
 /** What to do where Slack refuses a token, by its error code. */
@@ -33,8 +38,8 @@ function unreachedAdvice(error: string): string {
 }
 
 type Trying = {
-  /** The scopes that FOLLOW_UPS needs. */
-  wantedScopes: readonly string[];
+  /** The scopes that settings need. */
+  wantedScopes: WantedScopes;
   /**
    * True if Docs Agent is running now, or may be. Then Socket Mode isn't tried, because Slack would
    * send some requests over the connection that tries it.
@@ -52,7 +57,7 @@ export async function trySlack(
   const ofSecret = secretFault === null ? [] : [{ level: "FAULT" as const, name: NAME, found: secretFault }];
   let secret = "SLACK_BOT_TOKEN";
   try {
-    const answer = await clientOf(slack, botToken).auth.test();
+    const answer = await oneTryClient(slack, botToken).auth.test();
     const found = `the app is ${answer.user} in ${answer.team}`;
     const ofScopes = await findScopes(answer.response_metadata?.scopes, wantedScopes);
     const known: StartFinding[] = [{ level: "ok", name: NAME, found }, ...ofScopes, ...ofSecret];
@@ -64,7 +69,7 @@ export async function trySlack(
       ];
     }
     secret = "SLACK_APP_TOKEN";
-    const { url = "" } = await clientOf(slack, receive.appToken).apps.connections.open({});
+    const { url = "" } = await oneTryClient(slack, receive.appToken).apps.connections.open({});
     return [...known, await trySocket(url)];
   } catch (thrown) {
     const { error, isTokenRefused } = slackTrouble(thrown);
@@ -75,19 +80,9 @@ export async function trySlack(
   }
 }
 
-function clientOf({ apiUrl }: SlackSettings, token: string): WebClient {
-  return new WebClient(token, {
-    slackApiUrl: apiUrl,
-    retryConfig: { retries: 0 },
-    timeout: TRY_TIMEOUT_MS,
-    // The check itself reports what matters, once.
-    logLevel: LogLevel.ERROR,
-  });
-}
-
 async function findScopes(
   granted: readonly string[] | undefined,
-  wantedScopes: readonly string[],
+  wantedScopes: WantedScopes,
 ): Promise<StartFinding[]> {
   const name = "Scopes";
   if (granted === undefined) {
@@ -97,8 +92,8 @@ async function findScopes(
   const without = Object.entries(optional).map(([scope, what]) => `${scope} (${what})`);
   const findings: StartFinding[] = [];
   if (fault !== null) findings.push({ level: "FAULT", name, found: fault });
-  if (wanted.length > 0) {
-    const found = `FOLLOW_UPS needs ${wanted.join(", ")}, too. Add them, and reinstall the app.`;
+  for (const [setting, scopes] of Object.entries(wanted)) {
+    const found = `${setting} needs ${scopes.join(", ")}, too. Add them, and reinstall the app.`;
     findings.push({ level: "warn", name, found });
   }
   if (without.length > 0) {

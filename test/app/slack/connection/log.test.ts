@@ -45,7 +45,7 @@ describe("a listener that fails", () => {
         apiUrl: slack.apiUrl,
         receive: { kind: "http", signingSecret: SIGNING_SECRET },
       },
-      wantedScopes: [],
+      wantedScopes: {},
       proxy: DIRECT,
       isOnly: true,
       measure: () => {},
