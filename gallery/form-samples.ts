@@ -77,6 +77,10 @@ const clock = { now: () => NOON + 4 * 60_000, monotonicMs: () => 0, wallMs: () =
 export const formSamples: [string, ModalView][] = [
   ["of the command", form(command)],
   ["of the command, one project", requestForm("draft-1", command, ["docs"], "docs")],
+  ["of the command, in a channel with a project", form(command, { because: "channel" })],
+  ["of the command, with the project chosen last", form(command, { because: "person" })],
+  ["of the command, with the first project", form(command, { because: "first" })],
+  ["of the command, without a project", requestForm("draft-1", command, ["docs", "handbook"], null)],
   ["for one message", form(picked)],
   ["where many pull requests wait", form(picked, { waiting: WAITING })],
   ["for one message, with a service that may publish it", form({ ...picked, quotesWordsOnly: false })],

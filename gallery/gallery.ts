@@ -21,6 +21,7 @@ const TEAM = { botName: "docs-agent", teamUrl: "https://example.slack.com/" };
 /** All samples, rendered for a workspace with two projects and checked against Slack's limits. */
 export function renderedSamples(): Group[] {
   const presentation = {
+    asksForProject: false,
     projects: ["docs", "handbook"],
     watchedFor: "1 day",
     contact: CONTACT,

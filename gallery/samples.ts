@@ -88,6 +88,7 @@ const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
   "not-closed": notClosedSamples,
   overview: overviewSamples,
   ask: [["is it for the agent?", { kind: "ask", replyId: "mention:3" }]],
+  "ask-project": [["which project", { kind: "ask-project", replyId: "mention:T0:C0:1.1" }]],
   "ask-which": [
     ["is it an answer?", { kind: "ask-which", replyId: "mention:3", question: shortQuestion }],
     ["is it an answer, longest", { kind: "ask-which", replyId: "mention:3", question: longestQuestion }],
@@ -118,6 +119,7 @@ type PrivateMessage = Extract<keyof typeof privateMessages, `${string}Message`>;
 /** The messages that `render` makes of the kinds above. */
 type ByKind =
   | "askMessage"
+  | "askProjectMessage"
   | "askWhichMessage"
   | "askedBeforeMessage"
   | "gaveUpMessage"

@@ -5,6 +5,7 @@ import type { Project } from "./config/config-projects.ts";
 import type { Clock, Logger } from "../shared/machine/ports.ts";
 import { formatDuration } from "../shared/text/text.ts";
 import { type Measure, measureNothing } from "./rules/ports/measure.ts";
+import { asksForProject } from "./rules/project-choice.ts";
 import { configuredProject } from "./rules/ports/job-service.ts";
 import { serviceOf, type ProjectRef } from "./rules/project.ts";
 import type { Backend } from "./backend.ts";
@@ -55,6 +56,7 @@ export function createApp({ config, backend, clock, random, logger, measure = me
     measure,
   });
   const projects = projectsOf(config);
+  const projectOfChannel = projectOfChannelIn(config);
   const contacts = createContacts(clock);
   const services = createJobServices(config, contacts);
   const inSlack = { team: slack.team, clock, logger };
@@ -96,6 +98,7 @@ export function createApp({ config, backend, clock, random, logger, measure = me
     ...shared,
     queue,
     projects,
+    projectOfChannel,
     limits,
     access,
     followUps,
@@ -148,6 +151,10 @@ function projectsOf({ projects: [first, ...others] }: Config): [ProjectRef, ...P
   return [refOf(first), ...others.map(refOf)];
 }
 
+function projectOfChannelIn({ projects }: Config): ReadonlyMap<string, string> {
+  return new Map(projects.flatMap(({ name, channels }) => channels.map((id) => [id, name] as const)));
+}
+
 function refOf({ name, id, baseUrl }: Project): ProjectRef {
   return { name, id, service: serviceOf(baseUrl) };
 }
@@ -165,8 +172,10 @@ function createJobServices(
   });
 }
 
-function presentationOf({ projects, polling, helpContact, httpOrigins }: Config): Presentation {
+function presentationOf(config: Config): Presentation {
+  const { projects, polling, helpContact, httpOrigins } = config;
   return {
+    asksForProject: asksForProject({ projectOfChannel: projectOfChannelIn(config) }),
     projects: projects.map(({ name }) => name),
     watchedFor: formatDuration(polling.deadlineMs),
     contact: helpContact,

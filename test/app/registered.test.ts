@@ -53,6 +53,7 @@ function registered(): Registered {
       groupName: never,
     },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
+    projectOfChannel: new Map(),
     limits: { perPerson: 0, perChannel: 0 },
     access: { channels: [], groups: [] },
     followUps: "mention",

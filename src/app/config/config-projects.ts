@@ -10,7 +10,15 @@ export const NO_SPACE = /^[\x21-\x7e]+$/;
  * A docs project at a job service. `idempotencyKeys` is true if the service honors them without
  * announcing it.
  */
-export type Project = { name: string; id: string; apiKey: string; baseUrl: string; idempotencyKeys: boolean };
+export type Project = {
+  name: string;
+  id: string;
+  apiKey: string;
+  baseUrl: string;
+  idempotencyKeys: boolean;
+  /** The ids of the channels that use it. */
+  channels: readonly string[];
+};
 
 const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/i;
 
@@ -23,12 +31,16 @@ const V2 = /\/v2(?:\/agent\/.*)?\/*$/i;
 const BaseUrl = HttpUrl.refine((url) => !URL.canParse(url) || !V2.test(new URL(url).pathname), {
   error: WITHOUT_V2,
 });
+/** The id of a channel, such as C012ABCDEF. */
+export const CHANNEL_ID = /^[CG][A-Z0-9]{2,30}$/;
+
 const ProjectEntry = z.strictObject({
   name: z.string().regex(PROJECT_NAME),
   id: z.string().min(1),
   apiKey: z.string().regex(NO_SPACE).optional(),
   baseUrl: BaseUrl.optional(),
   idempotencyKeys: z.boolean().optional(),
+  channels: z.array(z.string().regex(CHANNEL_ID)).min(1).optional(),
 });
 
 /**
@@ -58,13 +70,14 @@ export function readProjects(from: SettingsReader, idempotencyKeys: boolean): [P
         baseUrl: needBaseUrl(),
         apiKey: needApiKey(),
         idempotencyKeys,
+        channels: [],
       },
     ];
   }
   const rule =
     `DOCS_AGENT_PROJECTS must be a JSON array of 1 to ${PROJECTS_MAX} projects such as ` +
-    `[{"name":"docs","id":"…"}], each with name, id and, where they differ, apiKey, baseUrl and ` +
-    "idempotencyKeys";
+    `[{"name":"docs","id":"…"}], each with name, id and, where they differ, apiKey, baseUrl, ` +
+    "idempotencyKeys and channels (ids of the channels that use it)";
   const parsed = z.array(ProjectEntry).min(1).max(PROJECTS_MAX).safeParse(jsonOf(listed));
   const entries = parsed.success ? parsed.data : [];
   if (!parsed.success) {
@@ -89,6 +102,9 @@ export function readProjects(from: SettingsReader, idempotencyKeys: boolean): [P
   const names = entries.map((entry) => entry.name.toLowerCase());
   if (new Set(names).size < names.length)
     from.faults.push("DOCS_AGENT_PROJECTS must give each project a different name.");
+  const channels = entries.flatMap((entry) => [...new Set(entry.channels)]);
+  if (new Set(channels).size < channels.length)
+    from.faults.push("DOCS_AGENT_PROJECTS must name each channel in one project only.");
   // Needed for projects without their own. If set, they are always checked.
   const lacks = (name: "baseUrl" | "apiKey") => entries.some((entry) => entry[name] === undefined);
   const baseUrl = lacks("baseUrl") || from.given("DOCS_AGENT_BASE_URL") !== undefined ? needBaseUrl() : "";
@@ -101,6 +117,10 @@ export function readProjects(from: SettingsReader, idempotencyKeys: boolean): [P
     // The general setting is for the general service. Another service may not honor keys and could
     // run a job twice.
     idempotencyKeys: entry.idempotencyKeys ?? (entry.baseUrl === undefined && idempotencyKeys),
+    channels: entry.channels ?? [],
   }));
-  return [first ?? { name: "", id: "", baseUrl: "", apiKey: "", idempotencyKeys: false }, ...rest];
+  return [
+    first ?? { name: "", id: "", baseUrl: "", apiKey: "", idempotencyKeys: false, channels: [] },
+    ...rest,
+  ];
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NO_SPACE, readProjects } from "./config-projects.ts";
+import { CHANNEL_ID, NO_SPACE, readProjects } from "./config-projects.ts";
 import type { AccessSettings } from "../rules/access.ts";
 import { FollowUps } from "../rules/thread/people.ts";
 import { DocsAgentError } from "../../shared/errors.ts";
@@ -114,7 +114,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
     port: from.read("PORT", whole(0, 65_535), "a port number, 0 to 65535", 3000),
     /** Where metrics are served. Null if they aren't. */
     metricsAddress: from.read("METRICS_ADDRESS", MetricsSetting, WANT_METRICS_ADDRESS, null),
-    /** The first is the default. */
+    /** The first is the default if none names its channels. */
     projects: readProjects(from, from.readYesOrNo("DOCS_AGENT_IDEMPOTENCY_KEYS")),
     /** Origins of code hosts whose links are trusted although they are plain http. */
     httpOrigins: from.read(
@@ -152,7 +152,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
       /** Empty: everywhere. */
       channels: from.read(
         "ALLOW_CHANNELS",
-        idsLike(/^[CG][A-Z0-9]{2,30}$/),
+        idsLike(CHANNEL_ID),
         "the ids of channels, separated by commas, such as C012ABCDEF (see View channel details in Slack)",
         [],
       ),

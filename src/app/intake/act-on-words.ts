@@ -4,9 +4,10 @@ import { askingWhich, type WantedJob } from "../rules/decisions/accept.ts";
 import { replyAnswering } from "../rules/decisions/answering.ts";
 import { replyTask, thankTask } from "../rules/decisions/new-tasks.ts";
 import { acceptOrAsk, acceptRequest } from "./accept-request.ts";
-import { findProject, tooLong, type Accepted, type IntakeDeps } from "./deps.ts";
+import { tooLong, type Accepted, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
 import { withoutQuestion, type MessagePlace } from "./place-of-words.ts";
+import { askForProject, projectFor } from "./project-buttons.ts";
 import { readWords, type Words } from "./read-words.ts";
 
 /** `handled` means that it was no request, and all that it asked for is under way. */
@@ -63,8 +64,8 @@ export async function actOnWords(
         ? actOnPrompt(deps, request, at, { ...words, prompt: DEFAULT_INSTRUCTIONS }, how)
         : answerEmpty(deps, request, how);
     case "unknown-project": {
-      const project = findProject(deps.projects, words.name);
-      return "kind" in project ? { kind: "refused", refusal: project } : HANDLED;
+      const choice = await projectFor(deps, request, words.name);
+      return choice.kind === "unknown-project" ? { kind: "refused", refusal: choice } : HANDLED;
     }
     case "prompt":
       return actOnPrompt(deps, request, at, words, how);
@@ -92,14 +93,20 @@ async function takeAnswer(
 async function actOnPrompt(
   deps: IntakeDeps,
   request: Request,
-  { place }: MessagePlace,
+  { place, hasProject }: MessagePlace,
   { prompt, project: name, isNew }: Omit<Extract<Words, { kind: "prompt" }>, "kind">,
   { wanted, isChosen }: How,
 ): Promise<Acted> {
-  const project = findProject(deps.projects, name);
-  if ("kind" in project) return { kind: "refused", refusal: project };
+  const choice = await projectFor(deps, request, name);
+  if (choice.kind === "unknown-project") return { kind: "refused", refusal: choice };
   const refusal = tooLong(prompt);
   if (refusal !== null) return { kind: "refused", refusal };
+  if (choice.kind === "ask" && (isNew || !hasProject)) {
+    await askForProject(deps, { ...request, instructions: prompt });
+    return HANDLED;
+  }
+  // A follow-up is in its job's project.
+  const project = choice.kind === "chosen" ? choice.project : request.project;
   const inThread = isNew ? "separate-job" : name === null ? wanted : "thread-in-project";
   const accept = isChosen === true ? acceptRequest : acceptOrAsk;
   const asked = { ...request, project, instructions: prompt };

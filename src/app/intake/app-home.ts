@@ -7,6 +7,7 @@ import { refusalMessage } from "../messages/private-messages.ts";
 import { ASKED_BEFORE } from "../messages/short-answers.ts";
 import { welcomeTask } from "../rules/decisions/new-tasks.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
+import { askForProject, projectFor } from "./project-buttons.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 
 /** The event for opening the messages tab. The app's other tabs don't matter here. */
@@ -43,7 +44,12 @@ export function registerAppHome(app: App, deps: IntakeDeps): void {
       receivedAt: deps.clock.now(),
     };
     try {
-      const accepted = await acceptRequest(deps, request);
+      const choice = await projectFor(deps, request, null);
+      if (choice.kind !== "chosen") {
+        await askForProject(deps, request);
+        return null;
+      }
+      const accepted = await acceptRequest(deps, { ...request, project: choice.project });
       if (accepted.kind === "refused") return refusalMessage(accepted.refusal, deps);
       return accepted.kind === "known" ? ASKED_BEFORE : null;
     } catch (thrown) {

@@ -11,7 +11,8 @@ import { channelsOf } from "./accept-request.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
 import { following } from "./status-buttons.ts";
 import { answerPress, answerTo } from "./press.ts";
-import { type FormState, readFormMetadata, requestForm } from "./request-form.ts";
+import { projectFor } from "./project-buttons.ts";
+import { type FormState, nameOfChoice, readFormMetadata, requestForm } from "./request-form.ts";
 import { waitingText } from "./waiting-text.ts";
 import type { TickedValues } from "./share-list.ts";
 
@@ -78,7 +79,9 @@ export function registerFollowIt(app: App, deps: IntakeDeps): void {
     }
     const { id, hash, state, private_metadata: metadata } = body.view;
     try {
-      const view = isFollowing(answer) ? textView(answer) : await formWithNote(deps, metadata, answer);
+      const view = isFollowing(answer)
+        ? textView(answer)
+        : await formWithNote(deps, metadata, answer, body.user.id);
       await client.views.update({ view_id: id, hash, view: asTicked(view, state.values) });
     } catch (thrown) {
       deps.logger.warn({ err: thrown }, "could not say in a form that its request is followed");
@@ -90,7 +93,7 @@ function isFollowing(answer: string): boolean {
   return answer === FOLLOWING || answer === FOLLOWING_NEWS;
 }
 
-/** The request that a draft would be in the default project, without words. */
+/** The request that a draft would be, without words and so in any project. */
 function requestOfDraft({ clock, projects }: IntakeDeps, draft: Draft, userId: string): Request {
   const { from, teamId, channelId, threadTs, quoted, responseUrl } = draft;
   const place = { from, teamId, channelId, threadTs, quoted, responseUrl };
@@ -98,12 +101,19 @@ function requestOfDraft({ clock, projects }: IntakeDeps, draft: Draft, userId: s
 }
 
 /** The same form with another beginning. It keeps what was typed. */
-export async function formWithNote(deps: IntakeDeps, metadata: string, answer: string): Promise<ModalView> {
+export async function formWithNote(
+  deps: IntakeDeps,
+  metadata: string,
+  answer: string,
+  userId: string,
+): Promise<ModalView> {
   const { draftId, warnedOf } = readFormMetadata(metadata);
   const draft = await deps.records.get("draft", draftId);
   if (draft === undefined) return textView(answer);
   const state = { warnedOf, asked: [section(answer)], waiting: await waitingText(deps) };
-  return requestForm(draftId, draft, namesOf(deps.projects), deps.projects[0].name, state);
+  // Slack keeps the project that is chosen in the form.
+  const choice = await projectFor(deps, { ...draft, userId }, null);
+  return requestForm(draftId, draft, namesOf(deps.projects), nameOfChoice(choice), state);
 }
 
 /**

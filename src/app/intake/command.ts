@@ -2,6 +2,8 @@ import type { AckFn, App, RespondArguments, RespondFn } from "@slack/bolt";
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { OwnAnswer, Refusal } from "../rules/ports/notifier.ts";
+import { asksForProject, type ProjectChoice } from "../rules/project-choice.ts";
+import type { Request } from "../rules/turn/request.ts";
 import type { Rendered } from "../messages/blocks.ts";
 import { messageOf } from "../../shared/errors.ts";
 import { decodeEntities } from "../messages/mrkdwn.ts";
@@ -13,9 +15,10 @@ import {
   refusalMessage,
 } from "../messages/private-messages.ts";
 import { acceptOrAsk, notAcceptedMessage } from "./accept-request.ts";
-import { findProject, namesOf, tooLong, type IntakeDeps } from "./deps.ts";
+import { namesOf, tooLong, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
-import { readWords, type WordsPlace } from "./read-words.ts";
+import { askForProject, projectFor } from "./project-buttons.ts";
+import { readWords, type Words, type WordsPlace } from "./read-words.ts";
 import { openRequestForm } from "./request-form.ts";
 
 export const COMMAND = "/docs-agent";
@@ -69,13 +72,13 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     }
     if (words.kind !== "prompt" && words.kind !== "empty" && words.kind !== "unknown-project") {
       const answer = words.kind === "own-answer" ? words.answer : HELP;
-      return say(ownAnswerMessage(answer, { projects: names }));
+      return say(ownAnswerMessage(answer, { projects: names, asksForProject: asksForProject(deps) }));
     }
-    const project = findProject(deps.projects, words.kind === "unknown-project" ? words.name : words.project);
-    if ("kind" in project) return refuse(project);
+    const choice = await projectOf(deps, { teamId, userId, channelId }, words);
+    if (choice.kind === "unknown-project") return refuse(choice);
     if (words.kind !== "prompt") {
       const draft = { version: 1, from: "command", ...place, quoted: null, responseUrl } as const;
-      const asked = { triggerId: trigger_id, project: project.name, draft };
+      const asked = { triggerId: trigger_id, choice, draft };
       return openForm(deps, client, answerOnce(ack, respond), asked);
     }
     const { prompt } = words;
@@ -83,17 +86,22 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     if (refusal !== null) return refuse({ ...refusal, typed: prompt });
     const isRefused = deps.firstTries.isRefused(id, ANSWER_WITHIN_MS);
     try {
-      const accepted = await acceptOrAsk(deps, {
+      const request: Request = {
         id,
         from: "command",
         ...place,
         userId,
-        project,
+        project: choice.kind === "chosen" ? choice.project : deps.projects[0],
         instructions: prompt,
         quoted: null,
         responseUrl,
         receivedAt: deps.clock.now(),
-      });
+      };
+      if (choice.kind === "ask") {
+        await askForProject(deps, request);
+        return ack();
+      }
+      const accepted = await acceptOrAsk(deps, request);
       if (accepted.kind === "refused") return refuse(accepted.refusal);
       if (accepted.kind !== "accepted" || !(await isRefused)) return ack();
     } catch (thrown) {
@@ -103,6 +111,14 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     deps.reassured.add(id);
     return say(keptMessage);
   });
+}
+
+function projectOf(
+  deps: IntakeDeps,
+  asker: Pick<Request, "teamId" | "userId" | "channelId">,
+  words: Extract<Words, { kind: "prompt" | "empty" | "unknown-project" }>,
+): Promise<ProjectChoice> {
+  return projectFor(deps, asker, words.kind === "unknown-project" ? words.name : words.project);
 }
 
 /** Opens the form, and acknowledges the command even if Slack takes long to open it. */

@@ -3,6 +3,7 @@ import type { TaskDeps } from "../rules/ports/deps.ts";
 import type { Directory } from "../rules/ports/directory.ts";
 import type { Notifier, Refusal } from "../rules/ports/notifier.ts";
 import type { ProjectRef } from "../rules/project.ts";
+import type { ProjectSettings } from "../rules/project-choice.ts";
 import { PROMPT_MAX_CHARS } from "../rules/turn/request.ts";
 import type { FollowUps } from "../rules/thread/people.ts";
 import type { AcceptanceEnd } from "../rules/decisions/accept.ts";
@@ -26,30 +27,29 @@ export type IntakeDeps = Pick<
   | "messageReader"
   | "memberships"
   | "series"
-> & {
-  fileReader: Pick<TaskDeps["fileReader"], "lookUp">;
-  queue: Pick<AppQueue, "add" | "commit" | "read">;
-  notifier: Pick<Notifier, "replyPrivately">;
-  firstTries: Pick<FirstTries, "isRefused">;
-  directory: Pick<Directory, "admission" | "groupMembers" | "personName" | "channelName" | "groupName">;
-  access: AccessSettings;
-  /** Never empty. The first is the default. */
-  projects: readonly [ProjectRef, ...ProjectRef[]];
-  /** Requests an hour. 0 means no limit. */
-  limits: { perPerson: number; perChannel: number };
-  followUps: FollowUps;
-  /** Origins whose pull requests become links although they aren't https. */
-  httpOrigins: readonly string[];
-  /** The person to contact for help, in the operator's mrkdwn. */
-  contact: string;
-  /**
-   * Ids of requests whose person already knows that they are saved. An id stays until the moment
-   * the person would be told.
-   */
-  reassured: Set<string>;
-  /** Requests that are being accepted right now, by id. */
-  accepting: Map<string, Promise<Accepted>>;
-};
+> &
+  ProjectSettings & {
+    fileReader: Pick<TaskDeps["fileReader"], "lookUp">;
+    queue: Pick<AppQueue, "add" | "commit" | "read">;
+    notifier: Pick<Notifier, "replyPrivately">;
+    firstTries: Pick<FirstTries, "isRefused">;
+    directory: Pick<Directory, "admission" | "groupMembers" | "personName" | "channelName" | "groupName">;
+    access: AccessSettings;
+    /** Requests an hour. 0 means no limit. */
+    limits: { perPerson: number; perChannel: number };
+    followUps: FollowUps;
+    /** Origins whose pull requests become links although they aren't https. */
+    httpOrigins: readonly string[];
+    /** The person to contact for help, in the operator's mrkdwn. */
+    contact: string;
+    /**
+     * Ids of requests whose person already knows that they are saved. An id stays until the moment
+     * the person would be told.
+     */
+    reassured: Set<string>;
+    /** Requests that are being accepted right now, by id. */
+    accepting: Map<string, Promise<Accepted>>;
+  };
 
 /**
  * The workspace through which something came to the app. In a channel that another organization
@@ -59,16 +59,6 @@ export type IntakeDeps = Pick<
  */
 export function teamOf({ teamId }: Pick<Context, "teamId">): string {
   return teamId ?? "";
-}
-
-/** Finds a project by its short name, or the default. If there is none, says why it is refused. */
-export function findProject(
-  projects: readonly [ProjectRef, ...ProjectRef[]],
-  name: string | null,
-): ProjectRef | RefusalOf<"unknown-project"> {
-  if (name === null) return projects[0];
-  const found = projects.find((project) => project.name.toLowerCase() === name.toLowerCase());
-  return found ?? { kind: "unknown-project", name, known: namesOf(projects) };
 }
 
 /** Why a person's words are refused for their length, or null if they aren't. */

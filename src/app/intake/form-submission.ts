@@ -10,7 +10,7 @@ import { ACTIONS, addValue, type AddValue } from "../messages/actions.ts";
 import type { Draft } from "../rules/records.ts";
 import { addReply, addTo } from "./add-to.ts";
 import { asTicked, askedBefore, formWithNote, textView } from "./asked-before.ts";
-import { findProject, namesOf, tooLong, type IntakeDeps } from "./deps.ts";
+import { namesOf, tooLong, type IntakeDeps } from "./deps.ts";
 import {
   type FormMetadata,
   INSTRUCTIONS,
@@ -19,6 +19,7 @@ import {
   REQUEST_FORM,
   requestForm,
 } from "./request-form.ts";
+import { projectFor, rememberProject } from "./project-buttons.ts";
 import { waitingText } from "./waiting-text.ts";
 import { sharedOf } from "./share-list.ts";
 import { refusedOf, withoutRefused } from "../gather/gather-context.ts";
@@ -46,6 +47,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       if (accepted.kind === "refused") {
         return refuse({ block: INSTRUCTIONS, text: refusalText(accepted.refusal) });
       }
+      await rememberProject(deps, request, request.project);
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a request");
       return refuse({ block: INSTRUCTIONS, text: notAcceptedMessage(thrown).text });
@@ -86,7 +88,7 @@ async function afterAdding(
   view: SentForm,
   userId: string,
 ): Promise<ModalView> {
-  const refused = (text: string) => formWithNote(deps, view.private_metadata, text);
+  const refused = (text: string) => formWithNote(deps, view.private_metadata, text, userId);
   try {
     if (value === null) return textView(FORM_EXPIRED);
     const read = await requestOfForm(deps, view, userId);
@@ -114,11 +116,12 @@ async function requestOfForm(
   const refusal = tooLong(typed);
   if (refusal !== null) return { block: INSTRUCTIONS, text: refusalText(refusal) };
   const chosen = values[PROJECT]?.[PROJECT]?.selected_option?.value ?? null;
-  const project = findProject(deps.projects, chosen);
-  if ("kind" in project) return { block: PROJECT, text: refusalText(project) };
   const form = readFormMetadata(metadata);
   const draft = await deps.records.get("draft", form.draftId);
   if (draft === undefined) return { block: INSTRUCTIONS, text: FORM_EXPIRED };
+  const choice = await projectFor(deps, { ...draft, userId }, chosen);
+  if (choice.kind === "unknown-project") return { block: PROJECT, text: refusalText(choice) };
+  if (choice.kind === "ask") return { block: INSTRUCTIONS, text: FORM_EXPIRED };
   const shared = await ofMembers(deps, sharedOf(draft, values));
   if (typed === "" && quotesNothing(shared)) {
     return { block: INSTRUCTIONS, text: draft.quoted === null ? NOTHING_TYPED : NOTHING_SHARED };
@@ -130,7 +133,7 @@ async function requestOfForm(
     channelId: draft.channelId,
     threadTs: draft.threadTs,
     userId,
-    project,
+    project: choice.project,
     instructions: typed === "" ? DEFAULT_INSTRUCTIONS : typed,
     ...shared,
     responseUrl: draft.responseUrl,

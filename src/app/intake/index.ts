@@ -12,6 +12,7 @@ import { registerGuestCheck } from "./guest-check.ts";
 import { registerStatusButtons } from "./status-buttons.ts";
 import { registerAddToIt, registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
+import { registerProjectButtons } from "./project-buttons.ts";
 import { registerShortcut } from "./shortcut.ts";
 
 /** Registers every way in from Slack, behind the guest check. */
@@ -29,6 +30,7 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting" | "
   registerStatusButtons(app, deps);
   registerFollowIt(app, deps);
   registerLists(app, deps);
+  registerProjectButtons(app, deps);
   registerAppHome(app, deps);
   registerNativeStop(app, deps);
 }

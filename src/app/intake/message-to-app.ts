@@ -30,7 +30,10 @@ export async function takeMessage(
   if (taken.kind === "refused" || taken.kind === "not-allowed") await answerAuthor(deps, request, taken);
 }
 
-/** The request that a message makes in the default project. `instructions`: what was typed. */
+/**
+ * The request that a message makes. Its words and its thread say which project it is for.
+ * `instructions`: what was typed.
+ */
 export function requestOf(
   { clock, projects }: Pick<IntakeDeps, "clock" | "projects">,
   message: PersonMessage,

@@ -1,3 +1,4 @@
+import { configuredProject } from "../rules/ports/job-service.ts";
 import { choiceNamed, type Question } from "../rules/thread/question.ts";
 import type { AskedQuestion, Read } from "../rules/records.ts";
 import { isForgotten } from "../rules/forgotten/forgotten.ts";
@@ -19,6 +20,8 @@ export type MessagePlace = {
   asked: AskedQuestion | null;
   /** True if the message was taken before, or its author was asked about it. */
   isKnown: boolean;
+  /** True if the thread's job says which project a follow-up is for. */
+  hasProject: boolean;
   /** True if the person made the newest open request of the thread. */
   isOwn: boolean;
 };
@@ -56,7 +59,10 @@ export async function placeOf(deps: IntakeDeps, request: Request): Promise<Messa
     question: question && { choices: labelsOf(question), takesWords: question.allowsText },
     projects: namesOf(deps.projects),
   };
-  return { place, asked, isKnown: found.isKnown, isOwn: found.isOwn };
+  const hasProject =
+    place.hasJob &&
+    found.turns.some(({ request: { project } }) => configuredProject(deps.projects, project) !== undefined);
+  return { place, asked, isKnown: found.isKnown, hasProject, isOwn: found.isOwn };
 }
 
 /** The same place once nothing there can be answered. */

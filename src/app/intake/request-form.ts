@@ -19,6 +19,7 @@ import { within } from "../../shared/machine/ports.ts";
 import { messageOf } from "../../shared/errors.ts";
 import { context, entry, unstyled, quotePart, type Rendered, richText, words } from "../messages/blocks.ts";
 import { formNotOpenedMessage } from "../messages/private-messages.ts";
+import type { ChosenBecause, ProjectChoice } from "../rules/project-choice.ts";
 import { type Draft, knownLevel, type Write } from "../rules/records.ts";
 import { DRAFT_KEPT_MS } from "../rules/decisions/accept.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
@@ -61,6 +62,8 @@ export type FormState = {
   asked?: KnownBlock[];
   waiting?: string;
   instructions?: string;
+  /** Why it begins with its project. */
+  because?: ChosenBecause;
 };
 
 /**
@@ -72,16 +75,20 @@ export async function openRequestForm(
   deps: IntakeDeps,
   client: WebClient,
   sayNotOpened: (said: Rendered) => Promise<unknown>,
-  form: { triggerId: string; project: string; draft: Draft; state?: FormState | undefined },
+  form: { triggerId: string; choice: ProjectChoice; draft: Draft; state?: FormState | undefined },
 ): Promise<void> {
   const draftId = form.triggerId;
   let waiting = "";
   const viewOf = (draft: Draft) =>
-    requestForm(draftId, draft, namesOf(deps.projects), form.project, { ...form.state, waiting });
+    requestForm(draftId, draft, namesOf(deps.projects), nameOfChoice(form.choice), {
+      ...form.state,
+      waiting,
+      ...(form.choice.kind === "chosen" && { because: form.choice.because }),
+    });
   let asked = form.draft;
   let open: { id?: string; hash?: string } | undefined;
   try {
-    if (asked.quoted !== null) asked = await shareable(deps, asked, asked.quoted);
+    if (asked.quoted !== null) asked = await shareable(deps, form.choice, asked, asked.quoted);
     await keepDraft(deps, draftId, asked);
     waiting = await waitingText(deps);
     ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(asked) }));
@@ -114,9 +121,14 @@ function keepDraft({ queue }: Pick<IntakeDeps, "queue">, id: string, record: Dra
 }
 
 /** Without what the message shows of guests and of messages that nobody may share. */
-async function shareable(deps: IntakeDeps, draft: Draft, quoted: QuotedMessage): Promise<Draft> {
+async function shareable(
+  deps: IntakeDeps,
+  choice: ProjectChoice,
+  draft: Draft,
+  quoted: QuotedMessage,
+): Promise<Draft> {
   const [offered, withheld, ofMembers] = await Promise.all([
-    offeredAt(deps),
+    offeredAt(deps, choice),
     quoted.shows === undefined ? [] : withheldIn(deps, draft),
     withoutGuestsShown(deps, quoted),
   ]);
@@ -131,17 +143,17 @@ async function shareable(deps: IntakeDeps, draft: Draft, quoted: QuotedMessage):
   };
 }
 
-async function offeredAt({
-  records,
-  projects,
-}: IntakeDeps): Promise<Pick<Draft, "takesFiles" | "quotesWordsOnly">> {
+async function offeredAt(
+  { records, projects }: IntakeDeps,
+  choice: ProjectChoice,
+): Promise<Pick<Draft, "takesFiles" | "quotesWordsOnly">> {
   const services = [...new Set(projects.map(({ service }) => service))];
   const known = await Promise.all(services.map((service) => records.get("service", service)));
   const levels = known.map(knownLevel);
-  const [first] = levels;
+  const begun = choice.kind === "chosen" ? levels[services.indexOf(choice.project.service)] : undefined;
   const quotesWordsOnly = levels.every((level) => (level ?? 0) >= 1);
   return {
-    ...(first === undefined ? {} : { takesFiles: first >= 1 }),
+    ...(begun === undefined ? {} : { takesFiles: begun >= 1 }),
     ...(quotesWordsOnly && { quotesWordsOnly }),
   };
 }
@@ -204,8 +216,8 @@ export function requestForm(
   draftId: string,
   draft: Draft,
   projects: string[],
-  project: string,
-  { warnedOf = [], asked = [], waiting = "", instructions }: FormState = {},
+  project: string | null,
+  { warnedOf = [], asked = [], waiting = "", instructions, because }: FormState = {},
 ): ModalView {
   const { quoted } = draft;
   return {
@@ -239,21 +251,37 @@ export function requestForm(
           ...(instructions === undefined ? {} : { initial_value: instructions }),
         },
       },
-      ...(projects.length > 1 ? [projectBlock(projects, project)] : []),
+      ...(projects.length > 1 ? [projectBlock(projects, project, because)] : []),
     ],
   };
 }
 
-function projectBlock(projects: string[], project: string): KnownBlock {
+/** The name of the project that a form begins with. Null if the person has to choose one. */
+export function nameOfChoice(choice: ProjectChoice): string | null {
+  return choice.kind === "chosen" ? choice.project.name : null;
+}
+
+/** Why a form begins with a project. One that somebody named needs no reason. */
+const BECAUSE: Partial<Record<ChosenBecause, string>> = {
+  channel: "This channel uses it. You can choose another one.",
+  person: "You chose it last. You can choose another one.",
+  first: "It's the first of the projects. You can choose another one.",
+};
+
+function projectBlock(projects: string[], project: string | null, because?: ChosenBecause): KnownBlock {
+  const hint = because === undefined ? undefined : BECAUSE[because];
   return {
     type: "input",
     block_id: PROJECT,
     label: unstyled("Project"),
+    ...(hint === undefined ? {} : { hint: unstyled(hint) }),
     element: {
       type: "static_select",
       action_id: PROJECT,
       options: projects.map((name) => entry(name, name)),
-      initial_option: entry(project, project),
+      ...(project === null
+        ? { placeholder: unstyled("Choose a project") }
+        : { initial_option: entry(project, project) }),
     },
   };
 }

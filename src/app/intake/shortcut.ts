@@ -4,6 +4,7 @@ import { formNotOpenedMessage } from "../messages/private-messages.ts";
 import type { Draft } from "../rules/records.ts";
 import { stateOfAsked } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { projectFor } from "./project-buttons.ts";
 import { openRequestForm } from "./request-form.ts";
 import { OptionalText, ReceivedMessage, threadMessage } from "../slack/message/slack-message.ts";
 
@@ -46,7 +47,7 @@ export function registerShortcut(app: App, deps: IntakeDeps): void {
       const draft = draftOf(picked.data);
       await openRequestForm(deps, client, () => sayNotOpened(deps, respond), {
         triggerId: picked.data.trigger_id,
-        project: deps.projects[0].name,
+        choice: await projectFor(deps, { ...draft, userId: shortcut.user.id }, null),
         draft,
         state: await stateOfAsked(deps, draft, shortcut.user.id),
       });

@@ -186,8 +186,8 @@ export async function noteChange(
   if (change === undefined || (deps.followUps !== "ask" && !isDirect(change.channelId))) return;
   const id = causeOf({ teamId, ...change });
   const kept = await deps.records.get("reply", id);
-  // **Start another** sends what a mention said when it arrived.
-  if (kept === undefined || kept.sameAs !== undefined) return;
+  // **Start another** and a choice of project send what a mention said when it arrived.
+  if (kept === undefined || kept.sameAs !== undefined || kept.asksProject === true) return;
   const typed = parseMessageText(change.text);
   const instructions =
     kept.answers === undefined

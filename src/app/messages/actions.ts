@@ -36,6 +36,13 @@ export function suggestionId(n: number): string {
   return `suggestion_${n}`;
 }
 
+/** The buttons with the projects that a request may be for. */
+export const CHOOSE_PROJECT = /^choose_project_\d+$/;
+
+export function chooseProjectId(index: number): string {
+  return `choose_project_${index}`;
+}
+
 /** The button of each choice has a number in its id, because ids must be unique within a block. */
 export const ANSWER_CHOICE = /^answer_choice_\d+$/;
 
@@ -79,6 +86,11 @@ export const IN_WORDS = -1;
 
 /** The reply that the buttons of its question belong to. */
 export const replyValue = carried(z.object({ replyId: z.string() }));
+
+const ProjectValue = z.object({ replyId: z.string(), project: z.string() });
+export type ProjectValue = z.infer<typeof ProjectValue>;
+/** The kept request, and the name of the project that a button sends it to. */
+export const projectValue = carried(ProjectValue);
 
 const AddValue = z.object({ turnId: z.string(), replyId: z.string().optional() });
 export type AddValue = z.infer<typeof AddValue>;

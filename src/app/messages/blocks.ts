@@ -46,8 +46,10 @@ export const OPTION_VALUE_MAX = 150;
 
 /** What messages need to know about this installation, the same for every team. */
 export type Presentation = {
-  /** Project names, the default first. */
+  /** Project names. The first is the default unless `asksForProject`. */
   projects: string[];
+  /** True if nobody gets a project that neither they nor the operator has chosen. */
+  asksForProject: boolean;
   /** The deadline in words. */
   watchedFor: string;
   /** The person to contact for help, in the operator's mrkdwn. */

@@ -13,7 +13,15 @@ import { questionSlot } from "../rules/turn/delivery.ts";
 import { isUnheard, type AnswerResult } from "../rules/thread/question.ts";
 import { stateOf } from "../rules/words/pull-request-text.ts";
 import type { Turn } from "../rules/turn/turn.ts";
-import { ACTIONS, addValue, replyValue, suggestionId, suggestionValue } from "./actions.ts";
+import {
+  ACTIONS,
+  addValue,
+  chooseProjectId,
+  projectValue,
+  replyValue,
+  suggestionId,
+  suggestionValue,
+} from "./actions.ts";
 import { builtPermalink, canInvite, placeName, pullRequestLink } from "./links.ts";
 import {
   actions,
@@ -32,7 +40,7 @@ import {
 } from "./blocks.ts";
 import { cutEscaped, escapeMrkdwn, timeOfDay } from "./mrkdwn.ts";
 
-/** Example prompts for a newcomer. They are sent word for word, to the default project. */
+/** Example prompts for a newcomer. They are sent word for word. */
 const SUGGESTED_PROMPTS = [
   "Fix the typos in the docs",
   "Fix the broken links in the docs",
@@ -40,14 +48,17 @@ const SUGGESTED_PROMPTS = [
 ] as const;
 
 /** The answer to a word such as `help`. */
-export function ownAnswerMessage(answer: OwnAnswer, { projects }: Pick<View, "projects">): Rendered {
+export function ownAnswerMessage(
+  answer: OwnAnswer,
+  view: Pick<View, "projects" | "asksForProject">,
+): Rendered {
   switch (answer.kind) {
     case "help":
-      return answer.isOfFiles === true ? noWordsMessage : helpMessage(projects);
+      return answer.isOfFiles === true ? noWordsMessage : helpMessage(view);
   }
 }
 
-function helpMessage(projects: string[]): Rendered {
+function helpMessage({ projects, asksForProject }: Pick<View, "projects" | "asksForProject">): Rendered {
   const names = projects.map((name) => `\`${cutEscaped(name, NAME_MAX)}\``);
   const lines = [
     "*Ask for a docs change and get a pull request:*",
@@ -60,12 +71,14 @@ function helpMessage(projects: string[]): Rendered {
     ...(projects.length > 1
       ? [
           `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\`, first or last, picks a project: ` +
-            `${listOf(names)}; the first is the default`,
+            `${listOf(names)}; ${asksForProject ? ASKED : "the first is the default"}`,
         ]
       : []),
   ];
   return { text: "How to ask for a docs change", blocks: [section(lines.join("\n"))] };
 }
+
+const ASKED = "without it, I use the channel's, then the one you chose last";
 
 /** The answer to files without words. */
 const noWordsMessage = paragraph(
@@ -107,6 +120,28 @@ export function askWhichMessage({ replyId, question }: MessageOf<"ask-which">): 
   ];
   const asked = quoteText(question.text || "(no text)");
   return paragraph("Is this your answer, or a new request?", asked, ...actions(buttons));
+}
+
+/** Slack's limits for the text of a button and the buttons in a row. */
+const BUTTON_MAX = 75;
+const ROW_MAX = 25;
+
+/** Asks which project a request is for. */
+export function askProjectMessage(
+  { replyId }: MessageOf<"ask-project">,
+  { projects }: Pick<View, "projects">,
+): Rendered {
+  const buttons = projects.map((project, n) =>
+    labeled(chooseProjectId(n), cut(project, BUTTON_MAX), projectValue.write({ replyId, project })),
+  );
+  const rows = Array.from({ length: Math.ceil(buttons.length / ROW_MAX) }, (_, n) =>
+    actions(buttons.slice(n * ROW_MAX, (n + 1) * ROW_MAX)),
+  );
+  return paragraph(
+    "Which project is this for?",
+    ...rows.flat(),
+    context(["I saved your request. The next time, I'll use the project that you choose now."]),
+  );
 }
 
 /** Somebody asked for the same, and that turn runs, or its pull request is open. */

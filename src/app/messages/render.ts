@@ -6,6 +6,7 @@ import { outcomeMessage } from "./outcome-message.ts";
 import { overdueMessage, questionMessage } from "./question-message.ts";
 import {
   askMessage,
+  askProjectMessage,
   askWhichMessage,
   askedBeforeMessage,
   gaveUpMessage,
@@ -36,6 +37,7 @@ const renderers: { [K in Message["kind"]]: (message: MessageOf<K>, view: View) =
   "not-closed": notClosedMessage,
   ask: askMessage,
   "ask-which": askWhichMessage,
+  "ask-project": askProjectMessage,
   "asked-before": askedBeforeMessage,
   "not-allowed": notAllowedMessage,
   refused: ({ refusal }, view) => refusalMessage(refusal, view),

@@ -90,7 +90,10 @@ export const Draft = storedObject({
   quoted: QuotedMessage.nullable(),
   /** Other messages of the thread that the form lists. */
   context: ThreadContext.optional(),
-  /** True if the default project's service accepts files. Absent if it hasn't said so. */
+  /**
+   * True if the service of the project that the form began with accepts files. Absent if it hasn't
+   * said so, or the form began with none.
+   */
   takesFiles: z.boolean().optional(),
   /**
    * True if all projects' services keep the person's words apart and publish nothing else. Absent
@@ -119,6 +122,8 @@ const ReplyRecord = storedObject({
    * a reply in a thread that may not be for the agent.
    */
   sameAs: storedObject({ turnId: z.string(), mayAdd: z.boolean().optional() }).optional(),
+  /** True if their author was asked which project this is for. */
+  asksProject: z.literal(true).optional(),
   /** The open question that this direct message may answer. */
   answers: AskedQuestion.optional(),
 });
@@ -195,6 +200,16 @@ export type FeedRecord = z.infer<typeof FeedRecord>;
  */
 const ForgottenRecord = storedObject({ version: z.literal(1) });
 
+/** What a person has chosen for their requests to come, by {@link personId}. */
+const PersonRecord = storedObject({ version: z.literal(1), project: ProjectRef.optional() });
+
+/** How long a person's choices are kept after the newest one. */
+export const PERSON_KEPT_MS = 400 * 24 * 60 * 60_000;
+
+export function personId({ teamId, userId }: Pick<Request, "teamId" | "userId">): string {
+  return `${teamId}:${userId}`;
+}
+
 /** Every kind of record. Its name here begins its keys in the store. */
 export const recordSchemas = {
   turn: Turn,
@@ -208,6 +223,7 @@ export const recordSchemas = {
   asked: AskedRecord,
   feed: FeedRecord,
   forgotten: ForgottenRecord,
+  person: PersonRecord,
 };
 export type AppRecords = { [K in keyof typeof recordSchemas]: z.infer<(typeof recordSchemas)[K]> };
 

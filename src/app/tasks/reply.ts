@@ -63,6 +63,9 @@ export async function ask(deps: TaskDeps, given: Task): Promise<Step> {
   if (reply === undefined) return { kind: "done" };
   const { userId, responseUrl } = reply.request;
   const to = { place: privatePlace(reply.request), userId, responseUrl };
+  if (reply.asksProject === true) {
+    return answerPrivately(deps, task, to, { kind: "ask-project", replyId });
+  }
   const same = reply.sameAs === undefined ? undefined : await deps.records.get("turn", reply.sameAs.turnId);
   if (same !== undefined) {
     const { mayAdd = false } = reply.sameAs ?? {};

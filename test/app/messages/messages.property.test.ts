@@ -206,6 +206,7 @@ const views: fc.Arbitrary<View> = fc.record({
   watchedFor: fc.constantFrom("1 day", "45 s", "2 h 5 min"),
   contact: fc.constantFrom("your Docs Agent admin", "<@U0ADMIN>", "<#C0HELP>"),
   httpOrigins: fc.constant([]),
+  asksForProject: fc.boolean(),
 });
 
 const times = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2040, 0, 1) });
@@ -589,6 +590,7 @@ describe("lists of projects", () => {
     watchedFor: "1 day",
     contact: "your Docs Agent admin",
     httpOrigins: [],
+    asksForProject: false,
   };
 
   it("name as many as there is room for, and count the rest", () => {

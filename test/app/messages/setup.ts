@@ -101,6 +101,7 @@ export async function startSide(
   const notifier = createSlackNotifier({
     team,
     presentation: {
+      asksForProject: false,
       projects: ["docs"],
       watchedFor: "1 day",
       contact: "your Docs Agent admin",

@@ -217,12 +217,22 @@ export function askingBeside(request: Request, { turn, mayAdd }: SameRequest): P
   return askingOf({ version: 1, request, sameAs: { turnId: turn.id, mayAdd } }, DRAFT_KEPT_MS);
 }
 
-function askingOf(record: AppRecords["reply"], ttlMs = REPLY_KEPT_MS): Plan<void> {
+/**
+ * Asks the author of a request which project it is for, unless that has been accepted. It asks
+ * once, however often the request arrives. The request's project counts for nothing until then.
+ */
+export function askingForProject(read: Read, request: Request): Plan<void> {
+  if (read("turn", request.id) !== undefined || read("reply", request.id) !== undefined)
+    return { value: undefined };
+  return askingOf({ version: 1, request, asksProject: true }, DRAFT_KEPT_MS, "ask-project");
+}
+
+function askingOf(record: AppRecords["reply"], ttlMs = REPLY_KEPT_MS, of = "ask"): Plan<void> {
   const { id } = record.request;
   const payload = { replyId: id } satisfies z.infer<typeof AskPayload>;
   return {
     writes: [{ kind: "reply", id, record, ttlMs }],
-    adds: [{ id: `ask:${id}`, type: "ask", payload }],
+    adds: [{ id: `${of}:${id}`, type: "ask", payload }],
     value: undefined,
   };
 }

@@ -92,6 +92,8 @@ type Messages = {
    * To the author of a direct message alone: asks if it answers this question, or is a request.
    */
   "ask-which": { replyId: string; question: Question };
+  /** To the author of a request alone: asks which project it is for. */
+  "ask-project": { replyId: string };
   /**
    * To one person alone: somebody asked for the same, and that turn runs, or its pull request is
    * open. `replyId` is their own request, which is kept. `isOwn`: they asked themselves. `mayAdd`:
