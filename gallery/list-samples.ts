@@ -1,6 +1,6 @@
 import type { JobDiff } from "../src/shared/contract/diff.ts";
 import type { Message, MessageOf } from "../src/app/rules/ports/notifier.ts";
-import type { ListedTurn } from "../src/app/rules/thread/request-list.ts";
+import { HOME_OPEN_MAX, HOME_ROWS_MAX, type ListedTurn } from "../src/app/rules/thread/request-list.ts";
 import { makeUpFollowedTurn } from "./news-samples.ts";
 import { LONG, NOON, makeUpJob, makeUpOutcome, makeUpRequest, makeUpResult, makeUpTurn } from "./made-up.ts";
 
@@ -36,6 +36,48 @@ const all = {
   isPartial: false,
   isHiding: false,
 } as const;
+
+/** The Home tab. */
+export const homeSamples: Of<"home"> = [
+  [
+    "Home tab",
+    {
+      kind: "home",
+      page: {
+        own: [atWork, followedUp],
+        team: [done],
+        open: [{ turn: makeUpFollowedTurn({}), url }],
+        moreOpen: 0,
+        project: "handbook",
+        isPartial: false,
+        now: NOON + 3 * 86_400_000,
+      },
+    },
+  ],
+  [
+    "Home tab, the most",
+    {
+      kind: "home",
+      page: {
+        own: Array.from({ length: HOME_ROWS_MAX }, () => long),
+        team: Array.from({ length: HOME_ROWS_MAX }, () => long),
+        open: Array.from({ length: HOME_OPEN_MAX }, () => ({ turn: makeUpFollowedTurn({}), url })),
+        moreOpen: 12,
+        project: null,
+        isPartial: true,
+        now: NOON + 3 * 86_400_000,
+      },
+    },
+  ],
+  [
+    "Home tab, nothing yet",
+    {
+      kind: "home",
+      page: { own: [], team: [], open: [], moreOpen: 0, project: null, isPartial: false, now: NOON },
+    },
+  ],
+  ["Home tab of a guest", { kind: "home", page: { refusal: { kind: "guest" } } }],
+];
 
 const changed = makeUpTurn({ name: "ended", outcome: ready, at: NOON });
 const onBranch = makeUpTurn({

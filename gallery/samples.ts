@@ -9,6 +9,7 @@ import * as shortAnswers from "../src/app/messages/short-answers.ts";
 import { formSamples } from "./form-samples.ts";
 import {
   changesSamples,
+  homeSamples,
   listSamples,
   notClosedSamples,
   overviewSamples,
@@ -82,6 +83,7 @@ const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
     ["files without words", { kind: "help", isOfFiles: true }],
   ],
   welcome: [["welcome", { kind: "welcome" }]],
+  home: homeSamples,
   list: listSamples,
   changes: changesSamples,
   "raw-change": rawChangeSamples,

@@ -113,7 +113,7 @@ const USES: Record<string, { methods?: string[]; events?: string[]; other?: stri
 
 /** Methods and events that need no scope. */
 const FREE = {
-  methods: ["auth.test", "chat.getPermalink", "views.open", "views.update"],
+  methods: ["auth.test", "chat.getPermalink", "views.open", "views.publish", "views.update"],
   events: ["app_home_opened"],
 };
 

@@ -4,6 +4,7 @@ import { z } from "zod";
 
 const Manifest = z.object({
   features: z.object({
+    app_home: z.object({ home_tab_enabled: z.boolean() }),
     slash_commands: z.array(z.object({ command: z.string(), should_escape: z.boolean() })),
     shortcuts: z.array(z.object({ name: z.string(), type: z.string(), callback_id: z.string() })),
   }),

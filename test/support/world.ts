@@ -104,6 +104,8 @@ export async function startSlackSide(
     moreEvents?: readonly string[];
     /** True if the app is declared as an agent. */
     isAgent?: boolean;
+    /** False if the app's settings have no Home tab. @default as manifest.yml says */
+    hasHome?: boolean;
     configToken?: string;
     /** The manifests of apps, by their ids. */
     manifests?: Record<string, Record<string, unknown>>;
@@ -112,6 +114,7 @@ export async function startSlackSide(
   const { withoutScopes = [], moreEvents = [], ...others } = options;
   const manifest = readManifest(options.isAgent === true);
   const slack = await createSlackSide({
+    hasHome: manifest.features.app_home.home_tab_enabled,
     ...others,
     events: [...manifest.settings.event_subscriptions.bot_events, ...moreEvents],
     scopes: manifest.oauth_config.scopes.bot.filter((scope) => !withoutScopes.includes(scope)),

@@ -11,6 +11,7 @@ import { type CallHook, type Download, createSlackServer } from "./server.ts";
 import { SocketModeSide } from "./socket-mode.ts";
 import { Triggers } from "./triggers.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
+import type { HomeView } from "./block-kit/blocks.ts";
 import { type OpenView, Views } from "./views.ts";
 import { visibleText } from "./visible-text.ts";
 import type { NewChannel, NewUser } from "./entities.ts";
@@ -50,6 +51,8 @@ export type SlackSideOptions = {
   events?: readonly string[];
   /** True if the app is declared as an agent in its settings. @default false */
   isAgent?: boolean;
+  /** False if the app's settings have no Home tab. @default true */
+  hasHome?: boolean;
   signingSecret: string;
   botToken: string;
   /** The token for Socket Mode. Without it, nothing connects that way. */
@@ -114,12 +117,14 @@ export interface SlackSide extends AsyncDisposable {
   ephemerals(userId?: string): Ephemeral[];
   /** Returns the modals that a person has open. The last one is in front. */
   openViews(userId: string): OpenView[];
+  /** Returns the blocks of a person's Home tab. Undefined if the app has published none. */
+  home(userId: string): HomeView["blocks"] | undefined;
   /**
    * Returns the direct messages between the bot and a person. Empty if there is no conversation.
    */
   dm(userId: string): SlackMessage[];
   /** Returns what a person reads in a message: see {@link visibleText}, with names. */
-  readonly visibleText: (message: SlackMessage | Ephemeral) => string;
+  readonly visibleText: (message: Parameters<typeof visibleText>[0]) => string;
   /**
    * Tries `probe` now and at every change, and resolves to its first value that is neither
    * `undefined` nor false.
@@ -138,6 +143,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
   for (const user of options.seed?.users ?? []) workspace.addUser(user);
   for (const channel of options.seed?.channels ?? []) workspace.addChannel(channel);
   const views = new Views(workspace);
+  views.isHomeEnabled = options.hasHome !== false;
   const triggers = new Triggers(slackNow);
   const responseUrls = new ResponseUrls(workspace, slackNow);
   const socketMode = new SocketModeSide(workspace.bot.appId);
@@ -215,6 +221,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
     thread: (channelId, ts) => workspace.log(channelId).thread(ts),
     ephemerals: (userId) => workspace.ephemerals(userId),
     openViews: (userId) => views.openFor(userId),
+    home: (userId) => views.homeOf(userId)?.view.blocks,
     dm: (userId) => messagesOfDm(workspace, userId),
     visibleText: (message) => visibleText(message, (id) => workspace.nameOf(id)),
     until: (probe, timeoutMs) => untilChanged(workspace, probe, timeoutMs),

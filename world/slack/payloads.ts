@@ -14,6 +14,7 @@ import type {
   MessagePayload,
   ShortcutPayload,
   SubmissionPayload,
+  WireHome,
   WireView,
 } from "./sdk-types.ts";
 import { messageToWire } from "./web-api/wire.ts";
@@ -114,7 +115,7 @@ export function viewActionPayload(
   workspace: Workspace,
   user: User,
   act: Act,
-  at: { view: WireView; triggerId: string },
+  at: { view: WireView | WireHome; triggerId: string },
 ) {
   return {
     type: "block_actions",
@@ -229,13 +230,18 @@ export function messagePayload(workspace: Workspace, message: SlackMessage) {
  * Returns the event for a person who opened the direct messages with the app. See
  * https://docs.slack.dev/reference/events/app_home_opened
  */
-export function homeOpenedPayload(workspace: Workspace, user: User, channel: Channel) {
+export function homeOpenedPayload(
+  workspace: Workspace,
+  user: User,
+  channel: Channel,
+  tab: "home" | "messages" = "messages",
+) {
   const ts = workspace.timestamps.next();
   const event = {
     type: "app_home_opened" as const,
     user: user.id,
     channel: channel.id,
-    tab: "messages" as const,
+    tab,
     event_ts: ts,
   };
   return { ...eventFields(workspace, { channel: channel.id, ts }), event } satisfies HomeOpenedPayload;

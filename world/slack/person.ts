@@ -132,6 +132,21 @@ export class Person {
     return deliverer.deliver("interactive", payload);
   }
 
+  /** Presses a button, or chooses `option` in a menu, in the Home tab. */
+  async clickInHome(act: { actionId: string; option?: string }): Promise<DeliveryOutcome> {
+    const { workspace, views, triggers, deliverer } = this.#deps;
+    const home = views.homeOf(this.user.id);
+    if (home === undefined) throw new ImpossibleForAPerson("The Home tab is empty.");
+    const found = findElement(home.view.blocks, act);
+    const chosen = act.option === undefined ? found : { ...found, option: act.option };
+    const view = views.homeToWire(home);
+    const triggerId = triggers.issue(this.user.id);
+    return deliverer.deliver(
+      "interactive",
+      viewActionPayload(workspace, this.user, chosen, { view, triggerId }),
+    );
+  }
+
   /** Removes an ephemeral message from the person's screen. The app isn't told. */
   dismiss(act: { messageTs: string }): void {
     this.#deps.workspace.removeEphemeral(this.#ephemeral(act.messageTs));
@@ -224,12 +239,14 @@ export class Person {
     return Promise.all(payloads.map((payload) => deliverer.deliver("events_api", payload)));
   }
 
-  /** Opens the direct messages with the app. The app gets an event if it subscribed to it. */
-  async openApp(): Promise<{ channel: Channel; outcome: DeliveryOutcome | undefined }> {
+  /** Opens the app, at its direct messages or its Home tab. The app gets an event if it subscribed to it. */
+  async openApp(
+    tab: "home" | "messages" = "messages",
+  ): Promise<{ channel: Channel; outcome: DeliveryOutcome | undefined }> {
     const { workspace, events, deliverer } = this.#deps;
     const channel = workspace.openDirectMessage([this.user.id]);
     if (!events.includes("app_home_opened")) return { channel, outcome: undefined };
-    const payload = homeOpenedPayload(workspace, this.user, channel);
+    const payload = homeOpenedPayload(workspace, this.user, channel, tab);
     return { channel, outcome: await deliverer.deliver("events_api", payload) };
   }
 

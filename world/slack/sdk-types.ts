@@ -47,6 +47,9 @@ export type WireView = With<
   { blocks: object[]; state: { values: Record<string, Record<string, unknown>> } }
 >;
 
+/** A Home tab has neither a title nor buttons of its own. */
+export type WireHome = Omit<WireView, "title" | "close" | "submit"> & { type: "home" };
+
 /** Slack sends null where the SDK's types expect the field to be absent. */
 type Enterprise = { enterprise: null };
 
@@ -55,7 +58,7 @@ export type ShortcutPayload = With<MessageShortcut, Enterprise & { message: Wire
 /** The SDK's type has a `response_url`, but presses in a modal carry none. */
 export type ActionPayload = With<
   BlockAction,
-  Enterprise & { message?: WireMessage; view?: WireView; response_url?: string; actions: object[] }
+  Enterprise & { message?: WireMessage; view?: WireView | WireHome; response_url?: string; actions: object[] }
 >;
 export type SubmissionPayload = With<ViewSubmitAction, Enterprise & { view: WireView }>;
 export type ClosePayload = With<ViewClosedAction, Enterprise & { view: WireView }>;

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { makeSecret } from "./ids.ts";
 import { refusalWithMessages, SlackRefusal } from "./refusal.ts";
 import { blockTexts } from "./block-kit/texts.ts";
-import { type AnyBlock, type MessageBlock, MessageBlocks, ModalView } from "./block-kit/blocks.ts";
+import { type AnyBlock, HomeView, type MessageBlock, MessageBlocks, ModalView } from "./block-kit/blocks.ts";
 
 /**
  * Roughly the length of all texts in one message's blocks above which Slack answers
@@ -30,6 +30,14 @@ export function parseMessageBlocks(value: unknown): MessageBlock[] {
  */
 export function parseView(value: unknown): ModalView {
   const parsed = ModalView.safeParse(value);
+  if (!parsed.success) throw refusalWithMessages("invalid_arguments", describe(parsed.error, value, "/view"));
+  if (JSON.stringify(value).length > 250_000) throw new SlackRefusal("view_too_large");
+  return { ...parsed.data, blocks: parsed.data.blocks.map(withIds) };
+}
+
+/** Parses a Home tab, as {@link parseView} does a modal. */
+export function parseHome(value: unknown): HomeView {
+  const parsed = HomeView.safeParse(value);
   if (!parsed.success) throw refusalWithMessages("invalid_arguments", describe(parsed.error, value, "/view"));
   if (JSON.stringify(value).length > 250_000) throw new SlackRefusal("view_too_large");
   return { ...parsed.data, blocks: parsed.data.blocks.map(withIds) };

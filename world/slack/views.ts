@@ -1,8 +1,8 @@
-import type { ModalView, ViewBlock } from "./block-kit/blocks.ts";
+import type { HomeView, ModalView, ViewBlock } from "./block-kit/blocks.ts";
 import type { Checkboxes, PlainText, PlainTextInput, StaticSelect } from "./block-kit/objects.ts";
 import { makeId, makeSecret } from "./ids.ts";
 import { SlackRefusal } from "./refusal.ts";
-import type { WireView } from "./sdk-types.ts";
+import type { WireHome, WireView } from "./sdk-types.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** An open modal of a person. */
@@ -19,6 +19,9 @@ export type OpenView = {
   failure?: string;
 };
 
+/** What a person's Home tab shows. */
+export type ShownHome = { id: string; user: string; view: HomeView; hash: string };
+
 /** At most three modals can be on top of each other. See https://docs.slack.dev/surfaces/modals */
 const MAX_STACK = 3;
 
@@ -26,6 +29,9 @@ const MAX_STACK = 3;
 export class Views {
   readonly #workspace: Workspace;
   readonly #stacks = new Map<string, OpenView[]>();
+  readonly #homes = new Map<string, ShownHome>();
+  /** False if the app's settings have no Home tab. */
+  isHomeEnabled = true;
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
@@ -88,6 +94,40 @@ export class Views {
   closeAll(userId: string): void {
     this.#stacks.delete(userId);
     this.#workspace.changed();
+  }
+
+  homeOf(userId: string): ShownHome | undefined {
+    return this.#homes.get(userId);
+  }
+
+  publish(user: string, view: HomeView): ShownHome {
+    const home = { id: this.homeOf(user)?.id ?? makeId("V"), user, view, hash: newHash() };
+    this.#homes.set(user, home);
+    this.#workspace.changed();
+    return home;
+  }
+
+  /** Returns the Home tab as Slack shows it to apps. */
+  homeToWire({ id, view, hash }: ShownHome): WireHome {
+    const { team, bot } = this.#workspace;
+    return {
+      id,
+      team_id: team.id,
+      type: "home",
+      blocks: view.blocks,
+      private_metadata: view.private_metadata ?? "",
+      callback_id: view.callback_id ?? "",
+      state: { values: {} },
+      hash,
+      clear_on_close: false,
+      notify_on_close: false,
+      previous_view_id: null,
+      root_view_id: id,
+      app_id: bot.appId,
+      external_id: view.external_id ?? "",
+      app_installed_team_id: team.id,
+      bot_id: bot.botId,
+    } satisfies WireHome;
   }
 
   /** Returns the view as Slack shows it to apps, with these values filled in. */

@@ -2,27 +2,41 @@ import { onPress } from "./press.ts";
 import type { Request } from "../rules/turn/request.ts";
 import type { App } from "@slack/bolt";
 import { z } from "zod";
-import { SUGGESTION, suggestionValue } from "../messages/actions.ts";
+import { ACTIONS, homeProjectValue, refreshValue, SUGGESTION, suggestionValue } from "../messages/actions.ts";
 import { refusalMessage } from "../messages/private-messages.ts";
 import { ASKED_BEFORE } from "../messages/short-answers.ts";
-import { welcomeTask } from "../rules/decisions/new-tasks.ts";
+import { homeTask, welcomeTask } from "../rules/decisions/new-tasks.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
-import { askForProject, projectFor } from "./project-buttons.ts";
+import { askForProject, projectFor, setProject } from "./project-buttons.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 
-/** The event for opening the messages tab. The app's other tabs don't matter here. */
-const Opened = z.object({ tab: z.literal("messages"), user: z.string(), channel: z.string() });
+/** The event for opening the Home tab or the messages tab. */
+const Opened = z.object({ tab: z.enum(["home", "messages"]), user: z.string(), channel: z.string() });
 
 /**
- * Handles opening the direct messages with the app, and pressing one of the prompts that it
- * suggests to a newcomer.
+ * Handles opening the app: its Home tab with the buttons in it, and its direct messages with the
+ * prompts that it suggests to a newcomer.
  */
 export function registerAppHome(app: App, deps: IntakeDeps): void {
   app.event("app_home_opened", async ({ event, context }) => {
     const opened = Opened.safeParse(event);
     if (!opened.success) return;
-    const { user: userId, channel: channelId } = opened.data;
-    await deps.queue.add(welcomeTask({ teamId: teamOf(context), channelId, userId }));
+    const { tab, user: userId, channel: channelId } = opened.data;
+    const teamId = teamOf(context);
+    const task = tab === "home" ? homeTask({ teamId, userId }) : welcomeTask({ teamId, channelId, userId });
+    await deps.queue.add(task);
+  });
+
+  onPress(app, deps, ACTIONS.refreshHome, refreshValue, async (_, { user }, context) => {
+    await deps.queue.add(homeTask({ teamId: teamOf(context), userId: user.id }));
+    return null;
+  });
+
+  onPress(app, deps, ACTIONS.homeProject, homeProjectValue, async ({ project }, { user }, context) => {
+    const asker = { teamId: teamOf(context), userId: user.id };
+    await setProject(deps, asker, deps.projects.find(({ name }) => name === project) ?? null);
+    await deps.queue.add(homeTask(asker));
+    return null;
   });
 
   onPress(app, deps, SUGGESTION, suggestionValue, async ({ prompt }, body, context) => {

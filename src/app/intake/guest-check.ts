@@ -2,7 +2,7 @@ import type { App } from "@slack/bolt";
 import { z } from "zod";
 import type { Refusal } from "../rules/ports/notifier.ts";
 import { isReply } from "../rules/turn/request.ts";
-import { replyTask } from "../rules/decisions/new-tasks.ts";
+import { homeTask, replyTask } from "../rules/decisions/new-tasks.ts";
 import { ACTIONS } from "../messages/actions.ts";
 import { refusalMessage, refusalText } from "../messages/private-messages.ts";
 import { whyRefused } from "./access.ts";
@@ -53,6 +53,10 @@ export function registerGuestCheck(app: App, deps: IntakeDeps): void {
       replace_original: false,
     } as const;
 
+    if (isInHome(args.body) && !isUnchecked) {
+      await deps.queue.add(homeTask({ teamId, userId, refusal }));
+      return "ack" in args && typeof args.ack === "function" ? args.ack() : undefined;
+    }
     if ("command" in args) return isUnchecked ? args.next() : args.ack(answer);
     if ("view" in args) {
       const field = firstInput(args.view.blocks);
@@ -82,11 +86,21 @@ async function refusalOf(
   deps: IntakeDeps,
   { userId, body, isStop }: { userId: string; body: object; isStop: boolean },
 ): Promise<Refusal | null> {
-  const { data: press } = Presses.safeParse(body);
+  const press = pressOf(body);
   const isStopButton = press?.actions.every(({ action_id: id }) => id === ACTIONS.stopTurn) === true;
-  if (!isStop && !isStopButton) return whyRefused(deps, { userId, channelId: channelOf(body) });
+  if (!isStop && !isStopButton) return whyRefused(deps, { userId, channelId: channelOf(body, userId) });
   const admission = await deps.directory.admission(userId);
   return admission === "admitted" ? null : { kind: admission };
+}
+
+const Home = z.union([
+  z.object({ view: z.object({ type: z.literal("home") }), user: Person }),
+  z.object({ event: z.object({ type: z.literal("app_home_opened"), tab: z.literal("home") }) }),
+]);
+
+/** True if somebody opened their Home tab, or pressed something in it. */
+function isInHome(body: object): boolean {
+  return ("view" in body || "event" in body) && Home.safeParse(body).success;
 }
 
 const Somewhere = z.object({
@@ -95,8 +109,12 @@ const Somewhere = z.object({
   event: z.object({ channel: z.string().optional() }).optional(),
 });
 
-/** The channel that something was done in, or null if it was done in a form. */
-function channelOf(body: object): string | null {
+/**
+ * The channel that something was done in, or null if it was done in a form. The Home tab counts as
+ * direct messages, which a person's id names.
+ */
+function channelOf(body: object, userId: string): string | null {
+  if (isInHome(body)) return userId;
   const { channel_id, channel, event } = Somewhere.safeParse(body).data ?? {};
   return channel_id ?? channel?.id ?? event?.channel ?? null;
 }
@@ -132,9 +150,14 @@ const Presses = z.object({
   actions: z.array(z.object({ action_id: z.string(), url: z.string().optional() })).min(1),
 });
 
+/** The buttons that were pressed. Undefined if it is no press. */
+function pressOf(body: object): z.infer<typeof Presses> | undefined {
+  return "actions" in body ? Presses.safeParse(body).data : undefined;
+}
+
 /** True for a button that only opens a link, which Slack does by itself. */
 function isHarmless(body: object): boolean {
-  const { data: press } = Presses.safeParse(body);
+  const press = pressOf(body);
   return press?.actions.every(({ url }) => url !== undefined) === true;
 }
 

@@ -64,7 +64,8 @@ export async function answerPress(
   { body, context, respond }: Press,
   answer: PressAnswer,
 ): Promise<void> {
-  if (answer === null) return;
+  // A press in the Home tab or a form has no address for an answer.
+  if (answer === null || !("response_url" in body)) return;
   const thread = threadOfButton(body);
   if (typeof answer === "string" || !("kind" in answer)) {
     const shown = typeof answer === "string" ? { text: answer } : answer;

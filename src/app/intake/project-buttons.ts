@@ -31,10 +31,19 @@ export function askForProject(deps: Pick<IntakeDeps, "queue">, request: Request)
 
 /** Remembers the project that a person chose, if that says something about their next request. */
 export async function rememberProject(deps: IntakeDeps, asker: Asker, project: ProjectRef): Promise<void> {
-  if (!isWorthKeeping(project, await projectFor(deps, asker, null))) return;
-  await deps.queue.commit((read) => {
-    const id = personId(asker);
-    const record = { ...read("person", id), version: 1 as const, project };
+  if (isWorthKeeping(project, await projectFor(deps, asker, null))) await setProject(deps, asker, project);
+}
+
+/** Sets the project that a person's requests get where nothing else says it. Null: none. */
+export function setProject(
+  { queue }: Pick<IntakeDeps, "queue">,
+  person: Pick<Asker, "teamId" | "userId">,
+  project: ProjectRef | null,
+): Promise<void> {
+  const id = personId(person);
+  return queue.commit((read) => {
+    const { project: _, ...known } = read("person", id) ?? {};
+    const record = { ...known, version: 1 as const, ...(project !== null && { project }) };
     const write: Write = { kind: "person", id, record, ttlMs: PERSON_KEPT_MS };
     return { writes: [write], value: undefined };
   });

@@ -20,6 +20,8 @@ export const ACTIONS = {
   sendReply: "send_reply",
   ignoreReply: "ignore_reply",
   replyIsAnswer: "reply_is_answer",
+  refreshHome: "refresh_home",
+  homeProject: "home_project",
   listNewer: "list_newer",
   listOlder: "list_older",
   /** The feedback buttons, and the two plain buttons that stand in for them. */
@@ -105,5 +107,11 @@ export const listValue = carried(
     from: z.number().int().min(0).max(1000),
   }),
 );
+
+/** **Refresh** in a Home tab carries nothing. */
+export const refreshValue = carried(z.object({}));
+
+/** The name of the project that a person chooses in their Home tab. Null: none. */
+export const homeProjectValue = carried(z.object({ project: z.string().nullable() }));
 
 export const suggestionValue = carried(z.object({ prompt: z.string().min(1) }));

@@ -35,7 +35,8 @@ import { pullRequestLink } from "./links.ts";
 const WORDS_MAX = 60;
 const STATE_LINE_MAX = 100;
 
-const PARTIAL = "Slack didn't tell me all the channels you're in, so some requests may be missing.";
+/** Said where requests may be missing. */
+export const PARTIAL = "Slack didn't tell me all the channels you're in, so some requests may be missing.";
 const HIDING = "Requests in channels that you or I have left aren't listed.";
 
 /** A page of requests that a person may see. */
@@ -56,7 +57,7 @@ export function listMessage(page: ListPage, view: View): Rendered {
     text: title,
     blocks: [
       section(number === 1 ? `*${title}*` : `*${title}*, page ${number}`),
-      ...turns.map((listed) => (isOpen ? openRow(listed, view, now) : row(listed, view, { of, now }))),
+      ...turns.map((listed) => (isOpen ? openRow(listed, view, now) : listRow(listed, view, { of, now }))),
       ...note,
       ...pages(page, hasOlder),
     ],
@@ -67,7 +68,7 @@ export function listMessage(page: ListPage, view: View): Rendered {
  * The request's first words as a link to its thread, its state, its pull request, and where or who,
  * and when: one line.
  */
-function row(
+export function listRow(
   { turn, url, first = turn, followUps = 0 }: ListedTurn,
   view: View,
   { of, now }: Pick<ListPage, "of" | "now">,
@@ -99,9 +100,9 @@ function linked(text: string, url: string | null): RichTextElement {
 }
 
 /** A pull request, its title as a link to its thread, its age, and whose turn it is. */
-function openRow({ turn, url }: ListedTurn, view: View, now: number): KnownBlock {
+export function openRow({ turn, url }: ListedTurn, view: View, now: number): KnownBlock {
   const { pullRequest, request } = turn;
-  if (pullRequest === undefined) return row({ turn, url }, view, { of: "channel", now });
+  if (pullRequest === undefined) return listRow({ turn, url }, view, { of: "channel", now });
   const pr = pullRequestLink(pullRequest.url, view.httpOrigins);
   const title = lineOfWords(withoutMarks(pullRequest.latest.title ?? ""), WORDS_MAX) || wordsOf(request);
   const opened = `opened ${formatAgo(now - openedAt(turn))}`;
@@ -165,7 +166,7 @@ export function overviewMessage(overview: Overview, view: View): Rendered {
         ? []
         : [
             section(`Latest failure (${timeOfDay(trouble.at)}):`),
-            row(trouble, view, { of: "person", now: trouble.now }),
+            listRow(trouble, view, { of: "person", now: trouble.now }),
           ]),
       ...(isPartial ? [context([PARTIAL])] : []),
     ],

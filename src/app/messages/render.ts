@@ -1,6 +1,7 @@
 import type { Message, MessageOf } from "../rules/ports/notifier.ts";
 import type { Rendered, Presentation, TeamView, View } from "./blocks.ts";
 import { changesMessage, newsMessage, notClosedMessage, rawChangeMessage } from "./pull-request-messages.ts";
+import { homeView } from "./home-view.ts";
 import { listMessage, overviewMessage } from "./list-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import { overdueMessage, questionMessage } from "./question-message.ts";
@@ -30,6 +31,7 @@ const renderers: { [K in Message["kind"]]: (message: MessageOf<K>, view: View) =
   kept: () => keptMessage,
   help: ownAnswerMessage,
   welcome: welcomeMessage,
+  home: homeView,
   list: listMessage,
   overview: overviewMessage,
   changes: changesMessage,

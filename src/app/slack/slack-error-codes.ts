@@ -75,6 +75,11 @@ export const FINAL = {
     user_not_found user_disabled user_not_visible cannot_dm_bot invalid_user_combination
     channel_not_found method_not_supported_for_channel_type
   `),
+  /**
+   * views.publish: the Home tab isn't enabled in the app's settings, or the view is refused for
+   * good.
+   */
+  "publish-home": codes("not_enabled not_implemented view_too_large invalid_arguments"),
   /** reactions.add, reactions.remove: this message accepts no reaction from us. */
   react: codes(`
     bad_timestamp channel_not_found external_channel_migrating invalid_name is_archived

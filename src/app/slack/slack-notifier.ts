@@ -137,6 +137,14 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       });
     },
 
+    async publishHome(userId, message) {
+      return answered("publish-home", async () => {
+        const { blocks } = rendered(message);
+        await client.views.publish({ user_id: userId, view: { type: "home", blocks } });
+        return done(null);
+      });
+    },
+
     async openDirectMessage(userId) {
       return answered("direct-message", async () => done({ channelId: await directChannel(client, userId) }));
     },

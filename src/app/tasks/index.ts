@@ -14,6 +14,7 @@ import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
 import { diff } from "./diff.ts";
 import { feed } from "./feed.ts";
+import { home } from "./home.ts";
 import { list } from "./list.ts";
 import { news } from "./news.ts";
 import { open } from "./open.ts";
@@ -51,6 +52,7 @@ const handlers: Record<string, Handler> = {
   session: { pool: "reactions", handle: session, isQuiet: true },
   reply: { pool: "messages", handle: reply, isQuiet: true },
   list: { pool: "messages", handle: list, isQuiet: true },
+  home: { pool: "updates", handle: home, isQuiet: true },
   diff: { pool: "others", handle: diff, isQuiet: true },
   close: { pool: "others", handle: close, isQuiet: true },
   ask: { pool: "messages", handle: ask, isQuiet: true },

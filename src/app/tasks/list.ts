@@ -51,17 +51,26 @@ export async function list(deps: TaskDeps, given: Task): Promise<Step> {
   return answerPrivately(deps, task, to, message);
 }
 
+/** The newest turns of a list, newest first. */
+export async function newestTurns(
+  { records, series }: Pick<TaskDeps, "records" | "series">,
+  list: string,
+  max = Infinity,
+): Promise<Turn[]> {
+  const turnIds = (await series.of(list)).toReversed().slice(0, max);
+  const turns = await Promise.all(turnIds.map((id) => records.get("turn", id)));
+  return turns.filter((turn) => turn !== undefined);
+}
+
 /** Newest first. */
 async function listedTurns(
-  { records, series }: Pick<TaskDeps, "records" | "series">,
+  deps: Pick<TaskDeps, "records" | "series">,
   of: ListOf,
   place: Pick<ListPayload, "teamId" | "userId" | "channelId">,
   seriesOf = requestListOf,
 ): Promise<Turn[]> {
   const { channelId } = place;
-  const turnIds = await series.of(seriesOf(of, place));
-  const turns = await Promise.all(turnIds.toReversed().map((id) => records.get("turn", id)));
-  const kept = turns.filter((turn) => turn !== undefined);
+  const kept = await newestTurns(deps, seriesOf(of, place));
   if (of === "person" || !isDirect(channelId)) return kept;
   return kept.filter(
     ({ request, delivery }) => request.channelId === channelId || delivery.channelId === channelId,
@@ -123,7 +132,7 @@ async function overviewOf(
 }
 
 /** A request with its follow-ups, oldest first, as the list shows them. */
-async function listedGroup(
+export async function listedGroup(
   deps: Pick<TaskDeps, "records" | "directory">,
   group: readonly [Turn, ...Turn[]],
 ): Promise<ListedTurn> {

@@ -452,6 +452,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
       watchedFor: "1 day",
       contact: "your Docs Agent admin",
       httpOrigins: [],
+      asksForProject: false,
     };
     const evil = "<!channel> <@U0VICTIM> <https://evil.example|x> & https://evil.example 😀".repeat(60);
     const named = { id: evil, repository: evil, ref: evil, model: evil };

@@ -213,7 +213,7 @@ export class TaskRig implements AsyncDisposable {
       },
       memberships: { channelsOf: async () => ({ channels: new Set(), isComplete: true }) },
       contacts: { last: () => [] },
-      jobServices: { of: ({ service }) => ({ service, jobService }) },
+      jobServices: { of: ({ name, service }) => ({ name, service, jobService }) },
       polling: { minMs: 5000, maxMs: 60_000, deadlineMs: 24 * 60 * 60_000 },
       retentionMs: RETENTION_MS,
     };

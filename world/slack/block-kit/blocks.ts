@@ -172,6 +172,22 @@ export const MessageBlocks = z
     );
   });
 
+/** A Home tab as an app sends it. See https://docs.slack.dev/reference/views/home-tab-views */
+export type HomeView = z.infer<typeof HomeView>;
+export const HomeView = z
+  .strictObject({
+    type: z.literal("home"),
+    callback_id: z.string().max(255).optional(),
+    private_metadata: z.string().max(3000).optional(),
+    external_id: z.string().max(255).optional(),
+    blocks: z.array(ViewBlock).max(100),
+  })
+  .superRefine((view, context) => {
+    refuseRepeatedIds(view.blocks, (index, message) =>
+      context.addIssue({ code: "custom", path: ["blocks", index, "block_id"], message }),
+    );
+  });
+
 /** A modal as an app sends it. See https://docs.slack.dev/reference/views/modal-views */
 export type ModalView = z.infer<typeof ModalView>;
 export const ModalView = z

@@ -100,10 +100,10 @@ export function isFromServiceThatIsUp(answer: AnswerWith<object>): boolean {
 /** The job services of the configured projects. */
 export interface JobServices {
   /**
-   * `service` is its current address, which may differ from the project's. Undefined if the project
+   * `name` and `service` are its current name and address, which may differ from the project's. Undefined if the project
    * is no longer configured.
    */
-  of(project: ProjectRef): { service: string; jobService: JobService } | undefined;
+  of(project: ProjectRef): { name: string; service: string; jobService: JobService } | undefined;
 }
 
 /**

@@ -4,7 +4,7 @@ import { storedObject } from "../../../shared/contract/reading.ts";
 import type { Outcome } from "../turn/outcome.ts";
 import type { NewsOffer } from "../thread/acting.ts";
 import type { Question } from "../thread/question.ts";
-import type { ListPage, Overview } from "../thread/request-list.ts";
+import type { HomePage, ListPage, Overview } from "../thread/request-list.ts";
 import type { SessionStatus } from "../thread/session.ts";
 import type { ThreadNews } from "../turn/pull-request-news.ts";
 import type { MessageRef, Place } from "../turn/request.ts";
@@ -68,6 +68,8 @@ type Messages = {
   list: ListPage;
   /** To one person alone: the state of their requests and of the channel's. */
   overview: Overview;
+  /** In a person's Home tab. */
+  home: { page: HomePage };
   /**
    * To one person alone: what the turn's job changes, by its words. `rest` is where the raw change
    * is: a file that was sent, or the pull request's page because this message can't have all of it.
@@ -232,6 +234,8 @@ export interface Notifier {
     file: { name: string; content: string },
     message: Message,
   ): Promise<NotifierAnswer<null>>;
+  /** Shows a person's Home tab anew. Idempotent. */
+  publishHome(userId: string, message: MessageOf<"home">): Promise<NotifierAnswer<null>>;
   /** Opens the direct-message channel with a person. Idempotent. */
   openDirectMessage(userId: string): Promise<NotifierAnswer<{ channelId: string }>>;
   /**

@@ -1,3 +1,4 @@
+import type { Refusal } from "../ports/notifier.ts";
 import type { Contact } from "../ports/job-service.ts";
 import type { Request } from "../turn/request.ts";
 import { FOLLOWED_MS } from "../../../shared/contract/pull-request.ts";
@@ -130,6 +131,36 @@ export function groupedTurns(turns: readonly Turn[]): [Turn, ...Turn[]][] {
   }
   return [...groups].map((group) => group.turns).toReversed();
 }
+
+/** The most requests, and open pull requests, that each part of a Home tab lists. */
+export const HOME_ROWS_MAX = 10;
+export const HOME_OPEN_MAX = 20;
+
+/** The first groups, with those first in which something isn't done. Otherwise in their order. */
+export function openFirst<T extends readonly Turn[]>(groups: readonly T[], max: number): T[] {
+  const isOpen = (group: T) => group.some(({ stage }) => stage.name !== "ended");
+  return [...groups.filter(isOpen), ...groups.filter((group) => !isOpen(group))].slice(0, max);
+}
+
+/**
+ * What a person's Home tab shows: their requests, those of others in channels that they are in, and
+ * the open pull requests of both, oldest first. Why they may not use the app, if that is so.
+ */
+export type HomePage =
+  | { refusal: Refusal }
+  | {
+      own: readonly ListedTurn[];
+      team: readonly ListedTurn[];
+      open: readonly ListedTurn[];
+      /** The number of newer open pull requests. */
+      moreOpen: number;
+      /** The name of the project that they chose last, if any. */
+      project: string | null;
+      /** True if some of their channels aren't known or were left out. */
+      isPartial: boolean;
+      /** The time that ages are counted to, epoch milliseconds. */
+      now: number;
+    };
 
 /** When a turn's pull request was opened, as far as it is known, epoch milliseconds. */
 export function openedAt({ pullRequest }: Turn): number {
