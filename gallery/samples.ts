@@ -129,7 +129,6 @@ type ByKind =
   | "keptMessage"
   | "notAllowedMessage"
   | "ownAnswerMessage"
-  | "refusalMessage"
   | "unheardMessage"
   | "welcomeMessage";
 

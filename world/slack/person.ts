@@ -239,7 +239,7 @@ export class Person {
     return Promise.all(payloads.map((payload) => deliverer.deliver("events_api", payload)));
   }
 
-  /** Opens the app, at its direct messages or its Home tab. The app gets an event if it subscribed to it. */
+  /** Opens the app at its direct messages or its Home tab. An app that subscribed gets an event. */
   async openApp(
     tab: "home" | "messages" = "messages",
   ): Promise<{ channel: Channel; outcome: DeliveryOutcome | undefined }> {

@@ -7,7 +7,7 @@ import { acceptOrAsk, acceptRequest } from "./accept-request.ts";
 import { tooLong, type Accepted, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
 import { withoutQuestion, type MessagePlace } from "./place-of-words.ts";
-import { askForProject, projectFor } from "./project-buttons.ts";
+import { askForProject, projectFor } from "./choose-project.ts";
 import { readWords, type Words } from "./read-words.ts";
 
 /** `handled` means that it was no request, and all that it asked for is under way. */

@@ -1,6 +1,6 @@
 import type { Request } from "../rules/turn/request.ts";
 import type { AddValue } from "../messages/actions.ts";
-import { refusalText } from "../messages/private-messages.ts";
+import { refusalText } from "../messages/refusal-message.ts";
 import {
   ADDED,
   NOT_YOURS,

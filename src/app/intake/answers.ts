@@ -4,7 +4,7 @@ import { wordsIn } from "../../shared/text/text.ts";
 import { maySteer, notAllowed } from "../rules/thread/people.ts";
 import { questionOf, takesAnswers } from "../rules/turn/turn.ts";
 import { ACTIONS, ANSWER_CHOICE, questionValue, type QuestionValue } from "../messages/actions.ts";
-import { refusalText } from "../messages/private-messages.ts";
+import { refusalText } from "../messages/refusal-message.ts";
 import * as shortAnswers from "../messages/short-answers.ts";
 import { answering, type AnswerTaken, type GivenAnswer } from "../rules/decisions/answering.ts";
 import type { IntakeDeps } from "./deps.ts";

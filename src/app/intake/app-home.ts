@@ -3,11 +3,11 @@ import type { Request } from "../rules/turn/request.ts";
 import type { App } from "@slack/bolt";
 import { z } from "zod";
 import { ACTIONS, homeProjectValue, refreshValue, SUGGESTION, suggestionValue } from "../messages/actions.ts";
-import { refusalMessage } from "../messages/private-messages.ts";
+import { refusalMessage } from "../messages/refusal-message.ts";
 import { ASKED_BEFORE } from "../messages/short-answers.ts";
 import { homeTask, welcomeTask } from "../rules/decisions/new-tasks.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
-import { askForProject, projectFor, setProject } from "./project-buttons.ts";
+import { askForProject, projectFor, setProject } from "./choose-project.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 
 /** The event for opening the Home tab or the messages tab. */

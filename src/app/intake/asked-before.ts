@@ -11,8 +11,9 @@ import { channelsOf } from "./accept-request.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
 import { following } from "./status-buttons.ts";
 import { answerPress, answerTo } from "./press.ts";
-import { projectFor } from "./project-buttons.ts";
-import { type FormState, nameOfChoice, readFormMetadata, requestForm } from "./request-form.ts";
+import { nameOfChoice } from "./project-block.ts";
+import { projectFor } from "./choose-project.ts";
+import { type FormState, readFormMetadata, requestForm } from "./request-form.ts";
 import { waitingText } from "./waiting-text.ts";
 import type { TickedValues } from "./share-list.ts";
 

@@ -12,12 +12,12 @@ import {
   notKeptMessage,
   notListedMessage,
   ownAnswerMessage,
-  refusalMessage,
 } from "../messages/private-messages.ts";
+import { refusalMessage } from "../messages/refusal-message.ts";
 import { acceptOrAsk, notAcceptedMessage } from "./accept-request.ts";
 import { namesOf, tooLong, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
-import { askForProject, projectFor } from "./project-buttons.ts";
+import { askForProject, projectFor } from "./choose-project.ts";
 import { readWords, type Words, type WordsPlace } from "./read-words.ts";
 import { openRequestForm } from "./request-form.ts";
 

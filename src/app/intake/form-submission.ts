@@ -3,7 +3,7 @@ import type { ModalView } from "@slack/types";
 import { quotesNothing } from "../rules/words/prompt.ts";
 import { wordsIn } from "../../shared/text/text.ts";
 import { DEFAULT_INSTRUCTIONS, type Request } from "../rules/turn/request.ts";
-import { refusalText } from "../messages/private-messages.ts";
+import { refusalText } from "../messages/refusal-message.ts";
 import { FORM_EXPIRED, NOTHING_SHARED, NOTHING_TYPED } from "../messages/short-answers.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { ACTIONS, addValue, type AddValue } from "../messages/actions.ts";
@@ -11,15 +11,15 @@ import type { Draft } from "../rules/records.ts";
 import { addReply, addTo } from "./add-to.ts";
 import { asTicked, askedBefore, formWithNote, textView } from "./asked-before.ts";
 import { namesOf, tooLong, type IntakeDeps } from "./deps.ts";
+import { PROJECT } from "./project-block.ts";
 import {
   type FormMetadata,
   INSTRUCTIONS,
-  PROJECT,
   readFormMetadata,
   REQUEST_FORM,
   requestForm,
 } from "./request-form.ts";
-import { projectFor, rememberProject } from "./project-buttons.ts";
+import { projectFor, rememberProject } from "./choose-project.ts";
 import { waitingText } from "./waiting-text.ts";
 import { sharedOf } from "./share-list.ts";
 import { refusedOf, withoutRefused } from "../gather/gather-context.ts";

@@ -4,7 +4,7 @@ import type { Refusal } from "../rules/ports/notifier.ts";
 import { isReply } from "../rules/turn/request.ts";
 import { homeTask, replyTask } from "../rules/decisions/new-tasks.ts";
 import { ACTIONS } from "../messages/actions.ts";
-import { refusalMessage, refusalText } from "../messages/private-messages.ts";
+import { refusalMessage, refusalText } from "../messages/refusal-message.ts";
 import { whyRefused } from "./access.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 import { SaidSubtype, SLACKBOT_USER_ID } from "../slack/message/slack-message.ts";
@@ -34,9 +34,9 @@ const Event = z.object({
 /**
  * The check that everything from Slack passes. Whatever a guest or a person of another organization
  * does ends here, before any of it is stored, and so does what comes from a place or a person that
- * the operator doesn't let in. Stopping the agent is left to everybody who may steer it. If Slack doesn't say in time who a person is, presses
- * and forms are refused, since they can be repeated. Commands and mentions are accepted, and
- * `tasks/submit.ts` sends nothing until it is known.
+ * the operator doesn't let in. Stopping the agent is left to everybody who may steer it. If Slack
+ * doesn't say in time who a person is, presses and forms are refused, since they can be repeated.
+ * Commands and mentions are accepted, and `tasks/submit.ts` sends nothing until it is known.
  */
 export function registerGuestCheck(app: App, deps: IntakeDeps): void {
   app.use(async (args) => {
@@ -53,10 +53,7 @@ export function registerGuestCheck(app: App, deps: IntakeDeps): void {
       replace_original: false,
     } as const;
 
-    if (isInHome(args.body) && !isUnchecked) {
-      await deps.queue.add(homeTask({ teamId, userId, refusal }));
-      return "ack" in args && typeof args.ack === "function" ? args.ack() : undefined;
-    }
+    if (isInHome(args.body) && !isUnchecked) await deps.queue.add(homeTask({ teamId, userId, refusal }));
     if ("command" in args) return isUnchecked ? args.next() : args.ack(answer);
     if ("view" in args) {
       const field = firstInput(args.view.blocks);

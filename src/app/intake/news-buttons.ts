@@ -5,7 +5,7 @@ import { endingOf } from "../rules/turn/outcome.ts";
 import type { Turn } from "../rules/turn/turn.ts";
 import { actValue } from "../messages/actions.ts";
 import { NEWS_BUTTONS } from "../messages/pull-request-messages.ts";
-import { refusalText } from "../messages/private-messages.ts";
+import { refusalText } from "../messages/refusal-message.ts";
 import {
   CHECKS_PASSED,
   NO_CONFLICTS,

@@ -13,7 +13,7 @@ import {
   type ButtonValue,
   type FeedbackValue,
 } from "../messages/actions.ts";
-import { refusalText } from "../messages/private-messages.ts";
+import { refusalText } from "../messages/refusal-message.ts";
 import { ALREADY_WATCHING, FINISHED, ON_ITS_WAY, THANKS } from "../messages/short-answers.ts";
 import { closeTask, diffTask, reactTasks, refreshTask, watchTask } from "../rules/decisions/new-tasks.ts";
 import { turnWrites } from "../rules/decisions/turn-writes.ts";

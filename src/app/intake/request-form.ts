@@ -17,7 +17,7 @@ import {
 } from "../rules/thread/messages-to-share.ts";
 import { within } from "../../shared/machine/ports.ts";
 import { messageOf } from "../../shared/errors.ts";
-import { context, entry, unstyled, quotePart, type Rendered, richText, words } from "../messages/blocks.ts";
+import { context, unstyled, quotePart, type Rendered, richText, words } from "../messages/blocks.ts";
 import { formNotOpenedMessage } from "../messages/private-messages.ts";
 import type { ChosenBecause, ProjectChoice } from "../rules/project-choice.ts";
 import { type Draft, knownLevel, type Write } from "../rules/records.ts";
@@ -25,12 +25,12 @@ import { DRAFT_KEPT_MS } from "../rules/decisions/accept.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
 import { lookUpNames, withheldIn, withoutGuests, withoutGuestsShown } from "../gather/gather-context.ts";
 import { knownOf, lookUpFiles } from "../gather/gather-files.ts";
+import { nameOfChoice, projectBlock } from "./project-block.ts";
 import { shareList } from "./share-list.ts";
 import { waitingText } from "./waiting-text.ts";
 
 export const REQUEST_FORM = "request_form";
 export const INSTRUCTIONS = "instructions";
-export const PROJECT = "project";
 
 /** Slack's own limit for a text field. */
 const FIELD_MAX_CHARS = 3000;
@@ -253,36 +253,6 @@ export function requestForm(
       },
       ...(projects.length > 1 ? [projectBlock(projects, project, because)] : []),
     ],
-  };
-}
-
-/** The name of the project that a form begins with. Null if the person has to choose one. */
-export function nameOfChoice(choice: ProjectChoice): string | null {
-  return choice.kind === "chosen" ? choice.project.name : null;
-}
-
-/** Why a form begins with a project. One that somebody named needs no reason. */
-const BECAUSE: Partial<Record<ChosenBecause, string>> = {
-  channel: "This channel uses it. You can choose another one.",
-  person: "You chose it last. You can choose another one.",
-  first: "It's the first of the projects. You can choose another one.",
-};
-
-function projectBlock(projects: string[], project: string | null, because?: ChosenBecause): KnownBlock {
-  const hint = because === undefined ? undefined : BECAUSE[because];
-  return {
-    type: "input",
-    block_id: PROJECT,
-    label: unstyled("Project"),
-    ...(hint === undefined ? {} : { hint: unstyled(hint) }),
-    element: {
-      type: "static_select",
-      action_id: PROJECT,
-      options: projects.map((name) => entry(name, name)),
-      ...(project === null
-        ? { placeholder: unstyled("Choose a project") }
-        : { initial_option: entry(project, project) }),
-    },
   };
 }
 

@@ -4,7 +4,7 @@ import { formNotOpenedMessage } from "../messages/private-messages.ts";
 import type { Draft } from "../rules/records.ts";
 import { stateOfAsked } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { projectFor } from "./project-buttons.ts";
+import { projectFor } from "./choose-project.ts";
 import { openRequestForm } from "./request-form.ts";
 import { OptionalText, ReceivedMessage, threadMessage } from "../slack/message/slack-message.ts";
 

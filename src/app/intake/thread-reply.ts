@@ -5,7 +5,7 @@ import { isReply, type Request, type Segment } from "../rules/turn/request.ts";
 import { isDirect } from "../rules/thread/request-list.ts";
 import { wordsIn } from "../../shared/text/text.ts";
 import { ACTIONS, replyValue } from "../messages/actions.ts";
-import { refusalText } from "../messages/private-messages.ts";
+import { refusalText } from "../messages/refusal-message.ts";
 import { PRESS_NOT_KEPT, QUESTION_CLOSED, REPLY_NOT_KEPT } from "../messages/short-answers.ts";
 import { asking, keepReplyMs } from "../rules/decisions/accept.ts";
 import { replyAnswering } from "../rules/decisions/answering.ts";

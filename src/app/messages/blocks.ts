@@ -31,6 +31,8 @@ export const SAID_MAX = 500;
 export const LINK_MAX = 2000;
 /** The most characters of a list of names. */
 export const NAMES_MAX = 2000;
+/** The most characters of a person's words that fit into a message beside our own. */
+export const TYPED_MAX = 10_000;
 /** The most characters of a repository, branch or model name. */
 export const NAME_MAX = 100;
 /**

@@ -5,24 +5,28 @@ import { ACTIONS, homeProjectValue, refreshValue } from "./actions.ts";
 import { actions, context, entry, labeled, type Rendered, section, unstyled, type View } from "./blocks.ts";
 import { listRow, openRow, PARTIAL } from "./list-message.ts";
 import { dateAndTime } from "./mrkdwn.ts";
-import { refusalMessage } from "./private-messages.ts";
+import { refusalMessage } from "./refusal-message.ts";
 
 /** A person's Home tab: their requests, the team's, open pull requests and their settings. */
 export function homeView({ page }: MessageOf<"home">, view: View): Rendered {
   if ("refusal" in page) return refusalMessage(page.refusal, view);
   const { own, team, open, moreOpen, isPartial, now } = page;
-  const more = moreOpen === 0 ? [] : [context([`And ${counted(moreOpen, "newer one")}. See list open.`])];
+  const more = moreOpen === 0 ? [] : [context([`And ${counted(moreOpen, "newer one")}.`])];
   return {
     text: "Docs Agent",
     blocks: [
       section(`As of ${dateAndTime(now)}`),
       ...actions([labeled(ACTIONS.refreshHome, "Refresh", refreshValue.write({}))]),
-      ...part("Your requests", "You have no recent requests. Type `/docs-agent` to make one.", [
-        ...own.map((listed) => listRow(listed, view, { of: "person", now })),
-      ]),
-      ...part("Requests of others in your channels", "No recent requests of others.", [
-        ...team.map((listed) => listRow(listed, view, { of: "channel", now })),
-      ]),
+      ...part(
+        "Your requests",
+        "You have no recent requests. Type `/docs-agent` to make one.",
+        own.map((listed) => listRow(listed, view, { of: "person", now })),
+      ),
+      ...part(
+        "Requests of others in your channels",
+        "No recent requests of others.",
+        team.map((listed) => listRow(listed, view, { of: "channel", now })),
+      ),
       ...part("Open pull requests, oldest first", "I don't know of any open pull requests.", [
         ...open.map((listed) => openRow(listed, view, now)),
         ...more,

@@ -15,10 +15,10 @@ import {
   keptMessage,
   notAllowedMessage,
   ownAnswerMessage,
-  refusalMessage,
   unheardMessage,
   welcomeMessage,
 } from "./private-messages.ts";
+import { refusalMessage } from "./refusal-message.ts";
 import { statusMessage } from "./status-message.ts";
 
 /** How each kind of message looks in Slack. */

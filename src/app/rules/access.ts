@@ -14,7 +14,7 @@ export type AccessSettings = { channels: readonly string[]; groups: readonly str
  */
 export type AccessFacts = { isInChannel: boolean | null; isInGroup: boolean | null };
 
-/** What has to be known to let somebody in at a place. Null stands for a place without a channel. */
+/** What has to be known to let somebody in at a place. Null stands for one without a channel. */
 export function factsToAskFor(
   { channels, groups }: AccessSettings,
   channelId: string | null,

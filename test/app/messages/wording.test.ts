@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../../src/app/rules/turn/outcome.ts";
 import type { Question } from "../../../src/app/rules/thread/question.ts";
 import type { TurnStage } from "../../../src/app/rules/turn/turn.ts";
-import { refusalText } from "../../../src/app/messages/private-messages.ts";
+import { refusalText } from "../../../src/app/messages/refusal-message.ts";
 import { makeJob, makeOutcome, makeQuoted, makeTurn } from "../../support/builders.ts";
 import { ANA, LINK, read, request, makeResult, withPr, without } from "./reading.ts";
 

@@ -73,6 +73,7 @@ async function run(rig: TaskRig, given: Event[], lagMs: number) {
     remove: () => slack.remove(),
     react: () => slack.react(),
     replyPrivately: (to, message) => slack.replyPrivately(to, message),
+    publishHome: () => slack.publishHome(),
     openDirectMessage: () => slack.openDirectMessage(),
     async post(...args) {
       const { post } = event;

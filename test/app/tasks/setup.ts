@@ -85,6 +85,10 @@ export class ScriptedSlack implements Notifier {
     return this.#answer("sendFile", null);
   }
 
+  async publishHome() {
+    return this.#answer("publishHome", null);
+  }
+
   async openDirectMessage() {
     return this.#answer("openDirectMessage", { channelId: "D1" });
   }

@@ -294,7 +294,7 @@ export const HomePayload = RateLimited.extend({
   refusal: Refusal.optional(),
 });
 
-/** The task that shows a person's Home tab anew, one per person. It shows the state when it runs. */
+/** The task that shows a person's Home tab anew, one per person, with the state when it runs. */
 export function homeTask(payload: z.infer<typeof HomePayload>): NewTask {
   const id = `home:${payload.teamId}:${payload.userId}`;
   return { id, type: "home", onDuplicate: "latest", payload };

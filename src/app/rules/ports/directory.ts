@@ -16,7 +16,7 @@ export interface Directory {
   /** True only if Slack says that everybody in the workspace can read the channel. */
   isPublic(channelId: string): Promise<boolean>;
   channelName(channelId: string): Promise<string | null>;
-  /** The ids of a user group's members. Null if Slack doesn't say, as of a group that it doesn't know. */
+  /** The ids of a user group's members. Null if Slack doesn't say, or doesn't know the group. */
   groupMembers(groupId: string): Promise<ReadonlySet<string> | null>;
   /** The handle of a user group. Null also without the scope for it. */
   groupName(groupId: string): Promise<string | null>;

@@ -100,8 +100,8 @@ export function isFromServiceThatIsUp(answer: AnswerWith<object>): boolean {
 /** The job services of the configured projects. */
 export interface JobServices {
   /**
-   * `name` and `service` are its current name and address, which may differ from the project's. Undefined if the project
-   * is no longer configured.
+   * `name` and `service` are its current name and address, which may differ from the project's.
+   * Undefined if the project is no longer configured.
    */
   of(project: ProjectRef): { name: string; service: string; jobService: JobService } | undefined;
 }

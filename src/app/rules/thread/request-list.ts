@@ -1,4 +1,3 @@
-import type { Refusal } from "../ports/notifier.ts";
 import type { Contact } from "../ports/job-service.ts";
 import type { Request } from "../turn/request.ts";
 import { FOLLOWED_MS } from "../../../shared/contract/pull-request.ts";
@@ -144,23 +143,21 @@ export function openFirst<T extends readonly Turn[]>(groups: readonly T[], max: 
 
 /**
  * What a person's Home tab shows: their requests, those of others in channels that they are in, and
- * the open pull requests of both, oldest first. Why they may not use the app, if that is so.
+ * the open pull requests of both, oldest first.
  */
-export type HomePage =
-  | { refusal: Refusal }
-  | {
-      own: readonly ListedTurn[];
-      team: readonly ListedTurn[];
-      open: readonly ListedTurn[];
-      /** The number of newer open pull requests. */
-      moreOpen: number;
-      /** The name of the project that they chose last, if any. */
-      project: string | null;
-      /** True if some of their channels aren't known or were left out. */
-      isPartial: boolean;
-      /** The time that ages are counted to, epoch milliseconds. */
-      now: number;
-    };
+export type HomePage = {
+  own: readonly ListedTurn[];
+  team: readonly ListedTurn[];
+  open: readonly ListedTurn[];
+  /** The number of newer open pull requests. */
+  moreOpen: number;
+  /** The name of the project that they chose last, if any. */
+  project: string | null;
+  /** True if some of their channels aren't known or were left out. */
+  isPartial: boolean;
+  /** The time that ages are counted to, epoch milliseconds. */
+  now: number;
+};
 
 /** When a turn's pull request was opened, as far as it is known, epoch milliseconds. */
 export function openedAt({ pullRequest }: Turn): number {
