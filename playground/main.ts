@@ -5,6 +5,7 @@ import { DocsAgentError, messageOf } from "../src/shared/errors.ts";
 import { onStopSignal } from "../src/shared/machine/stop-signals.ts";
 import { startPlayground } from "./playground.ts";
 import { openStateFolder } from "./state-folder.ts";
+import { commandOf } from "../src/shared/machine/this-copy.ts";
 
 /**
  * The default folder is outside this project. Otherwise a real agent would take the files above it
@@ -17,7 +18,7 @@ const DIR = join(
 
 const HELP = `The playground: everything on this machine, no account, no network
 
-Usage: npm run playground [-- options]
+Usage: ${commandOf("playground", "[options]")}
 
 Starts a workspace page that works like Slack, with the real app behind it, the real job service with
 a small rule-based agent (no AI), a sample docs repository and a local code host. Everything listens
@@ -36,7 +37,7 @@ environment: your keys, logins and proxy.
 /** Remedies for Node's errors, by the beginning of their code. */
 const REMEDIES = [
   ["EADDRINUSE", "Another program listens there: choose other ports with --port."],
-  ["ERR_PARSE_ARGS", "See npm run playground -- --help."],
+  ["ERR_PARSE_ARGS", `See ${commandOf("playground", "--help")}.`],
 ] as const;
 
 async function main(): Promise<void> {
@@ -76,7 +77,7 @@ async function main(): Promise<void> {
   Or      the menu of a message: Fix these docs
 
   Logs    ${state.file("logs")}
-  Stop    Ctrl-C. What is there stays; npm run playground -- --fresh starts over.
+  Stop    Ctrl-C. What is there stays; ${commandOf("playground", "--fresh")} starts over.
 
 `);
   await stopped;

@@ -25,6 +25,7 @@ import {
   readAppSurface,
   seedWorkspace,
 } from "./workspace/index.ts";
+import { programFile } from "../src/shared/machine/this-copy.ts";
 
 const OWNER = "tidepool";
 const REPO = "docs";
@@ -86,7 +87,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
       home: () => ({ label: "Playground", href: pageUrl }),
     }),
   );
-  if (await codeHost.createRepository(OWNER, REPO, path("sample-docs"))) {
+  if (await codeHost.createRepository(OWNER, REPO, fileURLToPath(new URL("sample-docs", import.meta.url)))) {
     await codeHost.repository(OWNER, REPO).records.saveProtection("main", {
       approvals: 1,
       requiredChecks: [HOSTED_CHECK],
@@ -198,11 +199,17 @@ function serviceProcess(
         repository: codeHost.gitUrl(OWNER, REPO),
         agent: {
           kind: "acp",
-          command: agent ?? [process.execPath, path("agent/main.ts"), moodFile(state)],
+          command: agent ?? [process.execPath, programFile("./agent/main", import.meta.url), moodFile(state)],
           timeLimitMinutes: 15,
           permissions: "ask",
         },
-        verify: [{ name: "links", command: [process.execPath, path("check-links.ts")], findingsAt: [1] }],
+        verify: [
+          {
+            name: "links",
+            command: [process.execPath, programFile("./check-links", import.meta.url)],
+            findingsAt: [1],
+          },
+        ],
         ...(agent === null ? { model: "rule-based, no AI" } : { agentEnv: Object.keys(agentEnv) }),
         codeHost: {
           kind: "github",
@@ -221,7 +228,7 @@ function serviceProcess(
   writeFileSync(configFile(state), stringify(config));
   return createManagedProcess({
     name: "The job service",
-    args: [path("../src/service/main.ts"), "serve", "--config", configFile(state)],
+    args: [programFile("../src/service/main", import.meta.url), "serve", "--config", configFile(state)],
     env: {
       ...agentEnv,
       ...env,
@@ -241,7 +248,15 @@ async function serviceKey({ state, env }: PlaygroundOptions, secrets: Secrets): 
   if (secrets.apiKey !== null) return secrets.apiKey;
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [path("../src/service/main.ts"), "keys", "create", "--project", PROJECT, "--config", configFile(state)],
+    [
+      programFile("../src/service/main", import.meta.url),
+      "keys",
+      "create",
+      "--project",
+      PROJECT,
+      "--config",
+      configFile(state),
+    ],
     { env, timeout: KEY_TIMEOUT_MS },
   );
   const apiKey = stdout.trim();
@@ -263,7 +278,7 @@ function appProcess(
   const { slack, secrets, apiKey, jobServiceUrl, codeHost, site } = parts;
   return createManagedProcess({
     name: "The Slack app",
-    args: [path("../src/app/main.ts")],
+    args: [programFile("../src/app/main", import.meta.url)],
     env: {
       ...env,
       SLACK_BOT_TOKEN: secrets.botToken,
@@ -298,8 +313,4 @@ function configFile(state: StateFolder): string {
 /** The file that holds the rule-based agent's mood. The agent reads it while it works. */
 function moodFile(state: StateFolder): string {
   return state.file("agent-mood");
-}
-
-function path(name: string): string {
-  return fileURLToPath(new URL(name, import.meta.url));
 }

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { DocsAgentError, messageOf } from "../src/shared/errors.ts";
 import { WorkspaceSnapshot } from "../world/slack/index.ts";
+import { commandOf } from "../src/shared/machine/this-copy.ts";
 
 /** The playground can't use the files in its folder. */
 export class StateFolderError extends DocsAgentError {
@@ -64,7 +65,7 @@ export function openStateFolder(path: string, isFresh: boolean): StateFolder {
     mkdirSync(file("logs"), { recursive: true });
     writeFileSync(
       file(MARK),
-      "npm run playground keeps its state here; npm run playground -- --fresh empties it.\n",
+      `${commandOf("playground")} keeps its state here; ${commandOf("playground", "--fresh")} empties it.\n`,
     );
   } catch (thrown) {
     lock?.close();
@@ -98,8 +99,8 @@ function lockFolder(path: string, lockFile: string): DatabaseSync {
     if (!isBusy(thrown)) throw thrown;
     throw new StateFolderError(
       `Another playground is using ${path}. Stop it with Ctrl-C in its terminal, or start this ` +
-        "one in another folder and on other ports: npm run playground -- --dir data/second --port " +
-        "4500",
+        "one in another folder and on other ports: " +
+        commandOf("playground", "--dir data/second --port 4500"),
     );
   }
 }
@@ -133,7 +134,7 @@ function read<T>(file: string, schema: z.ZodType<T>): T | undefined {
     return schema.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch {
     throw new StateFolderError(
-      `This version can't read ${file}. Start over with npm run playground -- --fresh.`,
+      `This version can't read ${file}. Start over with ${commandOf("playground", "--fresh")}.`,
     );
   }
 }

@@ -4,7 +4,9 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { DocsAgentError } from "../src/shared/errors.ts";
+import { programFile } from "../src/shared/machine/this-copy.ts";
 
 /** A program of the playground didn't start. */
 export class ProcessNotReadyError extends DocsAgentError {
@@ -14,7 +16,7 @@ export class ProcessNotReadyError extends DocsAgentError {
 export type ManagedProcessOptions = {
   /** The name for messages, such as "the Slack app". */
   name: string;
-  /** A TypeScript file and its arguments, which this Node.js runs. */
+  /** A program file and its arguments, which this Node.js runs. */
   args: string[];
   /** The whole environment. */
   env: Record<string, string>;
@@ -36,7 +38,7 @@ export interface ManagedProcess extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
-const EXIT_WITH_PARENT = new URL("./exit-with-parent.ts", import.meta.url).href;
+const EXIT_WITH_PARENT = pathToFileURL(programFile("./exit-with-parent", import.meta.url)).href;
 /** The time for a graceful stop. It is longer than the programs promise. */
 const STOP_MS = 12_000;
 

@@ -14,11 +14,12 @@ import { isRedisUrl, shownStoreUrl } from "../shared/store/redis/redis-location.
 import { StartError } from "../shared/errors.ts";
 import type { StopSignals } from "../shared/machine/stop-signals.ts";
 import { createLogger, createSystemClock } from "../shared/machine/clock-and-log.ts";
+import { commandOf } from "../shared/machine/this-copy.ts";
 
 const HELP = `Docs Agent for Slack
 
-Usage: npm start
-       npm start -- --check   tries Slack, the store and the job service, says what to fix, and ends
+Usage: ${commandOf("start")}
+       ${commandOf("start", "--check")}   tries everything, and says what to fix
 
 Turns "/docs-agent <what to change>" and the message shortcut "Fix these docs" into jobs at an agent job
 service, and reports how they end in the same Slack thread.
@@ -78,7 +79,7 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
   if (args.includes("--help") || args.includes("-h")) return void process.stdout.write(HELP);
   const [option] = args;
   if (option !== undefined && option !== "--check") {
-    throw new StartError(`There is no option ${option}. See npm start -- --help.`);
+    throw new StartError(`There is no option ${option}. See ${commandOf("start", "--help")}.`);
   }
   // Variables that are already set keep their values.
   loadEnvFile(".env", process.env);

@@ -13,6 +13,7 @@ import { liveFindings, type LivePlace } from "./live-findings.ts";
 import { manifestFindings } from "./manifest-findings.ts";
 import { redisFindings } from "./redis-findings.ts";
 import { readServiceSettings, serviceFindings } from "./service-findings.ts";
+import { commandOf } from "../shared/machine/this-copy.ts";
 
 /** What the doctor is to look at, and how. */
 export type DoctorOptions = {
@@ -45,7 +46,7 @@ export async function* examine(deps: DoctorDeps): AsyncGenerator<DoctorFinding> 
   const app = hasAppSettings(env) ? readAppSettings(env) : null;
   const service = existsSync(configPath) ? readServiceSettings(configPath, env) : null;
   if (app === null && service === null) {
-    const todo = "Run npm run setup, or name the files with --env and --config.";
+    const todo = `Run ${commandOf("setup")}, or name the files with --env and --config.`;
     const tried = `looked for SLACK_BOT_TOKEN and ${configPath}`;
     yield { of: "both", part: "settings", level: "fault", tried, found: "there are none", todo };
     return;

@@ -9,6 +9,7 @@ import type { Env } from "../service/config/env.ts";
 import { messageOf } from "../shared/errors.ts";
 import type { Clock } from "../shared/machine/ports.ts";
 import { asDoctorFinding, type DoctorFinding, splitAdvice } from "./finding.ts";
+import { commandOf } from "../shared/machine/this-copy.ts";
 
 const TURN_WITHIN_MS = 20 * 60_000;
 const LOOK_EVERY_MS = 2_000;
@@ -78,7 +79,7 @@ async function turnFinding(
   }
   if (status === "completed")
     return { ...about, level: "ok", found: "it ended without a change", todo: null };
-  const todo = `Run npm run --silent service -- jobs show ${id}`;
+  const todo = `Run ${commandOf("service", `jobs show ${id}`)}`;
   const found = status === "active" ? "It still runs." : `It ended as ${status}.`;
   return { ...about, level: "fault", found, todo };
 }

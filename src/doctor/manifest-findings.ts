@@ -9,11 +9,13 @@ import {
 import { ownManifest } from "../app/slack/manifest/own-manifest.ts";
 import { type Env, envValue } from "../service/config/env.ts";
 import { type DoctorFinding, splitAdvice } from "./finding.ts";
+import { commandOf } from "../shared/machine/this-copy.ts";
 
 /** The variable with an App Configuration Token, for one run. */
 export const CONFIG_TOKEN_ENV = "SLACK_CONFIG_TOKEN";
 const MAX_TOLD = 8;
-const UPDATE = "Run npm run setup -- --update-manifest, or paste manifest.yml into your app's settings.";
+const UPDATE_COMMAND = commandOf("setup", "--update-manifest");
+const UPDATE = `Run ${UPDATE_COMMAND}, or paste manifest.yml into your app's settings.`;
 
 /**
  * Compares the manifest that Slack has with this version's. Says nothing without an App

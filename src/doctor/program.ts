@@ -7,6 +7,7 @@ import { type DoctorOptions, examine } from "./doctor.ts";
 import { envFileFindings } from "./env-file-findings.ts";
 import type { LivePlace } from "./live-findings.ts";
 import { type DoctorFinding, findingText } from "./finding.ts";
+import { beforeOptions } from "../shared/machine/this-copy.ts";
 
 type ProgramDeps = {
   version: string;
@@ -41,7 +42,7 @@ level is ok, warn or fault, and todo may be null.
 /** The command line of the doctor. For a wrong option, it throws commander's error. */
 export function createDoctorProgram(deps: ProgramDeps): Command {
   const { version, env, clock, say } = deps;
-  return new Command("npm run doctor --")
+  return new Command(beforeOptions("doctor"))
     .description("Tries everything that the Slack app and the job service need, and says what to do.")
     .option("--env <path>", "the file with the variables of both programs (default: .env, if it is there)")
     .addOption(

@@ -8,6 +8,8 @@ import { TerminalPrompt } from "./terminal-prompt.ts";
 import { Programs } from "./programs.ts";
 import { Session, type SetupOptions } from "./session.ts";
 import { SetupRun } from "./setup-run.ts";
+import { DATA_DIR } from "./service-settings.ts";
+import { beforeOptions } from "../shared/machine/this-copy.ts";
 
 type ProgramDeps = {
   version: string;
@@ -36,7 +38,7 @@ Secrets go to .env alone, which only you can read.
 /** The command line of the setup. For a wrong option, it throws commander's error. */
 export function createSetupProgram(deps: ProgramDeps): Command {
   const { version, env, clock, write, stopped } = deps;
-  return new Command("npm run setup --")
+  return new Command(beforeOptions("setup"))
     .description(
       "Sets up the Slack app and the job service on a page of this machine: tries each answer, writes " +
         ".env and service.yml, and starts both programs.",
@@ -68,7 +70,7 @@ export function createSetupProgram(deps: ProgramDeps): Command {
         const { updateManifest } = await import("./update-manifest.ts");
         return await updateManifest(session, { appId, isSure: yes, prompt, write });
       }
-      const logs = session.file("../docs-agent-data/logs");
+      const logs = session.file(`${DATA_DIR}/logs`);
       await using programs = new Programs({ folder: session.options.folder, logs, env });
       const run = new SetupRun(session, programs);
       if (terminal) {

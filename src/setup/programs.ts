@@ -3,22 +3,21 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Env } from "../service/config/env.ts";
 import { messageOf } from "../shared/errors.ts";
+import { programFile } from "../shared/machine/this-copy.ts";
 
-const SOURCE = new URL("../", import.meta.url);
 const READY_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 15_000;
 /** Of what a program wrote, for whoever looks why it ended. */
 const KEPT_CHARS = 2_000;
 
-type ProgramName = "service" | "app";
+type Name = "service" | "app";
 
 /** Where each program begins, and what its log says once it is ready. */
-const PROGRAMS: Readonly<Record<ProgramName, { main: string; ready: string; args: readonly string[] }>> = {
-  service: { main: "service/main.ts", ready: "job service is ready", args: ["--config", "service.yml"] },
-  app: { main: "app/main.ts", ready: "docs-agent is ready", args: [] },
+const PROGRAMS: Readonly<Record<Name, { main: string; ready: string; args: readonly string[] }>> = {
+  service: { main: "../service/main", ready: "job service is ready", args: ["--config", "service.yml"] },
+  app: { main: "../app/main", ready: "docs-agent is ready", args: [] },
 };
 
 /** How a start went: the path of the log, or what the program said before it ended. */
@@ -29,7 +28,7 @@ export class Programs implements AsyncDisposable {
   readonly #folder: string;
   readonly #logs: string;
   readonly #env: Env;
-  readonly #running = new Map<ProgramName, ChildProcess>();
+  readonly #running = new Map<Name, ChildProcess>();
 
   /** `folder` has the settings, and `logs` gets what the programs write. */
   constructor({ folder, logs, env }: { folder: string; logs: string; env: Env }) {
@@ -38,17 +37,17 @@ export class Programs implements AsyncDisposable {
     this.#env = env;
   }
 
-  isRunning(name: ProgramName): boolean {
+  isRunning(name: Name): boolean {
     return this.#running.has(name);
   }
 
   /** Starts a program, after ending the one that runs. Resolves once it is ready, or has ended. */
-  async start(name: ProgramName): Promise<Started> {
+  async start(name: Name): Promise<Started> {
     await this.#stop(name);
     await mkdir(this.#logs, { recursive: true });
     const { main, ready, args } = PROGRAMS[name];
     const log = join(this.#logs, `${name}.log`);
-    const child = spawn(process.execPath, [fileURLToPath(new URL(main, SOURCE)), ...args], {
+    const child = spawn(process.execPath, [programFile(main, import.meta.url), ...args], {
       cwd: this.#folder,
       env: { ...this.#env },
       stdio: ["ignore", "pipe", "pipe"],
@@ -77,7 +76,7 @@ export class Programs implements AsyncDisposable {
     return { isReady, said: said.trim().split("\n").at(-1) ?? "", log };
   }
 
-  async #stop(name: ProgramName): Promise<void> {
+  async #stop(name: Name): Promise<void> {
     const child = this.#running.get(name);
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "close");

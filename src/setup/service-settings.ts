@@ -9,15 +9,14 @@ import type { Env } from "../service/config/env.ts";
 import type { ModelKind } from "../service/network/gateway/model-kinds.ts";
 import type { Session } from "./session.ts";
 import type { CodeHostAccess, SetupState } from "./setup-state.ts";
+import { commandOf, isPackage } from "../shared/machine/this-copy.ts";
 
 /** The id of the project that is set up. */
 export const SETUP_PROJECT = "docs";
 /** The variable with the code host's token. */
 export const TOKEN_ENV = "DOCS_GITHUB_TOKEN";
-/**
- * Beside the folder with the settings, because agents take what lies above their work for theirs.
- */
-const DATA_DIR = "../docs-agent-data";
+/** Beside a clone, because agents take what lies above their work for theirs. */
+export const DATA_DIR = isPackage ? "./data" : "../docs-agent-data";
 const GITHUB_API = "https://api.github.com";
 
 /** The variable with the key of a model of this kind. */
@@ -76,7 +75,7 @@ function accessSettings(access: CodeHostAccess): object {
 /** The text of `service.yml`. */
 export function settingsText(settings: object, nowMs: number): string {
   const date = new Date(nowMs).toISOString().slice(0, 10);
-  const head = `# Written by npm run setup on ${date}. service.example.yml describes every setting.`;
+  const head = `# Written by ${commandOf("setup")} on ${date}. service.example.yml describes every setting.`;
   return `${head}\n${stringify(settings)}`;
 }
 

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { StartError } from "../shared/errors.ts";
 import { writePrivateFile } from "./setup-state.ts";
+import { commandOf } from "../shared/machine/this-copy.ts";
 
 /** Without what has a meaning in the file. */
 const PLAIN_VALUE = /^[^\s#"'`\\$]+$/;
@@ -55,7 +56,8 @@ export class EnvFile {
    */
   set(values: Readonly<Record<string, string | undefined>>): void {
     const before = this.#file.text();
-    const lines = before === "" ? ["# Written by npm run setup. .env.example describes every variable."] : [];
+    const lines =
+      before === "" ? [`# Written by ${commandOf("setup")}. .env.example describes every variable.`] : [];
     lines.push(...before.split("\n").filter((line, index, all) => line !== "" || index < all.length - 1));
     for (const [name, value] of Object.entries(values)) {
       if (value !== undefined && !PLAIN_VALUE.test(value)) {

@@ -13,6 +13,7 @@ import { leftText } from "./left-text.ts";
 import { openRedisSide } from "./redis-side.ts";
 import { assertThere, openSqliteSide, readSqliteSide, refuseInUse } from "./sqlite-side.ts";
 import { dump, load, type Progress, type Side, StateError, type Totals } from "./transfer.ts";
+import { beforeOptions, commandOf } from "../../shared/machine/this-copy.ts";
 
 type StateProgramOptions = {
   clock: Clock;
@@ -27,7 +28,8 @@ type StateProgramOptions = {
   isTerminal: boolean;
 };
 
-const DEFAULT_STORE_URL = "sqlite://./data/docs-agent.sqlite";
+/** The store that an app without `STORE_URL` uses. */
+export const DEFAULT_STORE_URL = "sqlite://./data/docs-agent.sqlite";
 
 const AFTER = `
 All work on the store that STORE_URL names (in the environment or in .env;
@@ -36,8 +38,8 @@ Stop the app before dump and load: all replicas of it. Before forget, stop one o
 on Redis may go on.
 
 From SQLite to Redis, for example:
-  npm run state -- dump > state.jsonl
-  STORE_URL=redis://redis.internal:6379 npm run state -- load < state.jsonl
+  ${commandOf("state", "dump")} > state.jsonl
+  STORE_URL=redis://redis.internal:6379 ${commandOf("state", "load")} < state.jsonl
 
 A dump holds what people wrote: keep it as safe as the store. It is whole if its last line says
 "totals". A load refuses a store that isn't empty. If it breaks off, no app starts on that store;
@@ -47,7 +49,7 @@ what is under way.
 
 /** The command line that dumps and loads the app's stored state. */
 export function createStateProgram(options: StateProgramOptions): Command {
-  const program = new Command("npm run state --")
+  const program = new Command(beforeOptions("state"))
     .description("Dumps, loads, explains or forgets what Docs Agent has stored.")
     .addHelpText("after", AFTER)
     .configureOutput({ writeOut: options.say, writeErr: options.say })

@@ -6,6 +6,7 @@ import type { Clock } from "../../shared/machine/ports.ts";
 import { recordSchemas } from "../rules/records.ts";
 import { jsonOf } from "../../shared/text/text.ts";
 import { KEEP_DONE_MS } from "../../shared/queue/storable-task.ts";
+import { commandOf } from "../../shared/machine/this-copy.ts";
 
 /** The state can't be dumped or loaded. The message tells the operator what to do. */
 export class StateError extends DocsAgentError {
@@ -286,7 +287,9 @@ async function* dumped(lines: AsyncIterable<string>): AsyncGenerator<unknown> {
     }
     const first = First.safeParse(value);
     if (!first.success)
-      throw new StateError(`This isn't a Docs Agent dump. Make one with npm run state -- dump. ${NO_APP}`);
+      throw new StateError(
+        `This isn't a Docs Agent dump. Make one with ${commandOf("state", "dump")}. ${NO_APP}`,
+      );
     if (first.data.docsAgentState !== DUMP_VERSION) {
       throw new StateError(
         `The dump has format ${first.data.docsAgentState}, ` +
@@ -297,7 +300,7 @@ async function* dumped(lines: AsyncIterable<string>): AsyncGenerator<unknown> {
   }
   if (!hasBegun) {
     throw new StateError(
-      `There is no dump on the standard input: npm run state -- load < state.jsonl. ${NO_APP}`,
+      `There is no dump on the standard input: ${commandOf("state", "load")} < state.jsonl. ${NO_APP}`,
     );
   }
 }

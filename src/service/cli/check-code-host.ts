@@ -7,9 +7,10 @@ import { askAsApp, type InstalledApp, PERMISSIONS, readAppKey } from "../pulls/c
 import { createGitHubCodeHost } from "../pulls/code-host/github-code-host.ts";
 import type { GitHubSettings } from "../config/config.ts";
 import type { Fork } from "../config/repository.ts";
+import { commandOf } from "../../shared/machine/this-copy.ts";
 
 const NO_BRANCH_YET = "docs-agent/check";
-const USE_AN_APP = "Use a GitHub App: npm run --silent service -- github-app";
+const USE_AN_APP = `Use a GitHub App: ${commandOf("service", "github-app")}`;
 
 /** What was found. `warning` is about something that works but isn't good, or null. */
 export type Found = { found: string; warning: string | null };

@@ -31,6 +31,7 @@ import { checkModel } from "./check-model.ts";
 import { checkTool, CheckTrial } from "./check-tool.ts";
 import { doCommand } from "../commands/command-socket.ts";
 import { emptyCommit, inScratchRepository, type Trying } from "./scratch-repository.ts";
+import { commandOf } from "../../shared/machine/this-copy.ts";
 
 /**
  * The result of checking one thing that a turn needs. `fault` says what is wrong and what to do. If
@@ -226,7 +227,7 @@ function projectChecks(
     const count = isThere ? (await doCommand(config, clock, { name: "count-keys", project: of })).text : "0";
     if (count !== "0") return count === "1" ? "there is one" : `there are ${count}`;
     throw new StartError(
-      `Nobody has a key. Create one: npm run service -- keys create --project ${of}${configOption}`,
+      `Nobody has a key. Create one: ${commandOf("service", `keys create --project ${of}${configOption}`)}`,
     );
   });
   return checks;

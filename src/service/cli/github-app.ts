@@ -17,6 +17,7 @@ import { answered, octokitOptions } from "../pulls/code-host/github-api.ts";
 import { type AppSettings, askAsApp, PERMISSIONS } from "../pulls/code-host/github-app.ts";
 import { pagesOf } from "../config/repository.ts";
 import { lineText } from "../commands/show.ts";
+import { commandOf } from "../../shared/machine/this-copy.ts";
 
 export type NewAppOptions = {
   /** The organization that will own the App. If undefined, whoever opens the page will. */
@@ -92,7 +93,7 @@ export async function createGitHubApp(options: NewAppOptions): Promise<NewApp> {
     "\nPut this into the settings, under codeHost, instead of tokenEnv:\n\n" +
       `  app: { id: ${made.id}, keyFile: ${JSON.stringify(keyFile)}, ` +
       `installationId: ${installationId ?? `…`} }\n\n${installationId === null ? unknown : ""}` +
-      "Then run: npm run --silent service -- config check\n",
+      `Then run: ${commandOf("service", "config check")}\n`,
   );
   return { id: made.id, keyFile, installationId };
 }

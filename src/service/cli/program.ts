@@ -13,6 +13,7 @@ import { type CommandResult, MAX_LISTED } from "../commands/run-command.ts";
 import { UsageBy } from "../jobs/usage-sums.ts";
 import { lineText } from "../commands/show.ts";
 import { JobStatus } from "../../shared/contract/job.ts";
+import { beforeOptions } from "../../shared/machine/this-copy.ts";
 
 type AppOptions = Omit<NewAppOptions, "clock" | "write">;
 
@@ -66,7 +67,7 @@ const HELP_HINT = "(--help shows the commands)";
  */
 export function createProgram(options: ProgramOptions): Command {
   const { version, env, clock, createApp, serve, check } = options;
-  const program = new Command("npm run service --")
+  const program = new Command(beforeOptions("service"))
     .description(
       "The self-hosted job service: runs a coding agent in a checkout of the docs and opens the " +
         "pull request.",

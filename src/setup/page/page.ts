@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import type { DoctorFinding } from "../../doctor/finding.ts";
 import type { FirstRequest, SetupRun } from "../setup-run.ts";
 import type { SetupStep, StepField, StepWords } from "../steps/step.ts";
+import { commandOf } from "../../shared/machine/this-copy.ts";
 
 type Html = ReturnType<typeof html>;
 
@@ -215,7 +216,7 @@ function lastPart(first: FirstRequest | null): Html {
     <div role="status">${firstPart(first)}</div>
     <p>
       The programs run as long as this command does. To keep them running without it, see "systemd" in
-      docs/operate.md. <code>npm run doctor</code> says at any time whether all is well.
+      docs/operate.md. <code>${commandOf("doctor")}</code> says at any time whether all is well.
     </p>
   </section>`;
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { DocsAgentError, STORE_ANSWER_LOST, messageOf } from "../errors.ts";
+import { commandOf } from "../machine/this-copy.ts";
 
 /** Another process owns the store's file. */
 export class StoreInUseError extends DocsAgentError {
@@ -35,7 +36,7 @@ export class StoreHalfLoadedError extends DocsAgentError {
   constructor(path: string) {
     super(
       `The load of a dump into the store ${path} hasn't finished. ` +
-        "If it broke off or was refused, load the dump again: npm run state -- load < state.jsonl",
+        `If it broke off or was refused, load the dump again: ${commandOf("state", "load")} < state.jsonl`,
     );
   }
 }

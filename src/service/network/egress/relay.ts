@@ -15,7 +15,7 @@ const SIGNAL_MS = 200;
 const [socketPath = "", portText = "", separator, program, ...programArguments] = process.argv.slice(2);
 const port = Number(portText);
 if (socketPath === "" || !/^\d{1,5}$/.test(portText) || separator !== "--" || program === undefined) {
-  fail(RELAY_FAILED, "usage: relay.ts <socket path> <port> -- <command> [argument…]");
+  fail(RELAY_FAILED, "usage: relay <socket path> <port> -- <command> [argument…]");
 }
 
 const server = createServer({ allowHalfOpen: true }, (inside) => {

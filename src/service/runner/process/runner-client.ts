@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { addAbortListener, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { Logger } from "../../../shared/machine/ports.ts";
 import { messageOf, StartError } from "../../../shared/errors.ts";
@@ -9,6 +8,7 @@ import { type Runner, RunnerLostError } from "../runner.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import { FromRunner, type RunnerSettings, type ToRunner } from "./messages.ts";
 import { lastRunOnThread } from "./thread-note.ts";
+import { programFile } from "../../../shared/machine/this-copy.ts";
 
 type Answer = Extract<FromRunner, { run: number }>;
 type Run = { take: (message: Answer) => void; fail: (error: Error) => void };
@@ -21,7 +21,7 @@ type Child = {
   killFor: (cause: number | null) => void;
 };
 
-const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
+const PROGRAM = programFile("./main", import.meta.url);
 /**
  * How often the runner is asked for a sign of life, and how many of these in a row it may leave
  * unanswered.

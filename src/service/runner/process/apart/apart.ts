@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { addAbortListener } from "node:events";
-import { fileURLToPath } from "node:url";
 import { deserialize, serialize } from "node:v8";
 import { TransientRunError, TurnFailedError } from "../../../base/run-error.ts";
 import type { InputOf, ReaderName, ResultOf } from "./readers.ts";
 import { SUBJECTS } from "./subjects.ts";
+import { programFile } from "../../../../shared/machine/this-copy.ts";
 
 /** A call of a reader, with its serialized input. `secrets` are the forms that it redacts. */
 export type ReaderCall = { name: ReaderName; input: Uint8Array; secrets: readonly string[] };
@@ -42,7 +42,7 @@ export type ApartOptions = {
   processes?: number;
 };
 
-const PROGRAM = fileURLToPath(new URL("./reader-process.ts", import.meta.url));
+const PROGRAM = programFile("./reader-process", import.meta.url);
 /** More than all files that a turn may change, with what they were before. */
 const MAX_INPUT_BYTES = 96 * 1024 ** 2;
 /** On a machine that has much else to do. */

@@ -7,6 +7,7 @@ import { messageOf } from "../../../../shared/errors.ts";
 import { type Redact, redactForms } from "../../../base/redaction.ts";
 import type { ReaderCall, Reply } from "./apart.ts";
 import { type InputOf, type ReaderName, APART_READERS, type ResultOf } from "./readers.ts";
+import { programFile } from "../../../../shared/machine/this-copy.ts";
 
 /** Of a result, because it gets into the memory of the process that asked. */
 const MAX_RESULT_BYTES = 16 * 1024 ** 2;
@@ -30,7 +31,7 @@ function replyTo({ name, input, secrets }: ReaderCall): Reply {
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {});
 process.on("disconnect", () => process.exit());
 // While this thread is busy, it doesn't hear that.
-const watch = new Worker(new URL("./watch-parent.ts", import.meta.url), {
+const watch = new Worker(programFile("./watch-parent", import.meta.url), {
   workerData: Number(process.argv[2]),
 });
 await once(watch, "online");

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { lstat, mkdir, readlink, realpath, writeFile } from "node:fs/promises";
-import { dirname, join, normalize, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { basename, dirname, join, normalize, resolve } from "node:path";
 import type { Env } from "../../../config/env.ts";
 import { isWithin } from "../../../base/paths.ts";
 import { TurnFailedError } from "../../../base/run-error.ts";
@@ -15,6 +14,7 @@ import type {
   TurnSandbox,
 } from "./sandbox.ts";
 import type { TurnGroups } from "./turn-groups.ts";
+import { programFile } from "../../../../shared/machine/this-copy.ts";
 
 /**
  * The folders and files of /etc that programs need and that contain nothing private. Private keys
@@ -55,10 +55,10 @@ const INSIDE: InsidePaths = { tree: "/repo", home: "/run/agent/home", tmp: "/tmp
 const VAR_TMP = "/var/tmp";
 const BIN = "/run/agent/bin";
 /** Connects a port of the sandbox's own loopback with the socket of the way out. */
-const RELAY = fileURLToPath(new URL("../../../network/egress/relay.ts", import.meta.url));
+const RELAY = programFile("../../../network/egress/relay", import.meta.url);
 const WAY_OUT = {
   node: "/run/agent/way-out/node",
-  relay: "/run/agent/way-out/relay.ts",
+  relay: `/run/agent/way-out/${basename(RELAY)}`,
   socket: "/run/agent/way-out/socket",
   port: 3128,
 };
