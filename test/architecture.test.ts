@@ -92,6 +92,7 @@ const PROGRAMS: Record<string, RegExp> = {
   "src/app": /^src\/(?:app|shared)\//,
   "src/service": /^src\/(?:service|shared)\//,
   "src/setup": /^src\/(?:setup|doctor|app|service|shared)\//,
+  "src/upgrade": /^src\/(?:upgrade|setup|doctor|app|service|shared)\//,
   "src/doctor": /^src\/(?:doctor|app|service|shared)\//,
 };
 /** The folders of the runner: what each may import of the others. */
@@ -268,8 +269,9 @@ it("the Docker image gets what ships, and nothing else of the project", () => {
 });
 
 it("each file and folder that the plan of the house names is there", () => {
-  const known = ["src", "world", "gallery", "playground", "test", "docs", "eval", "bench"].flatMap((top) =>
-    readdirSync(join(ROOT, top), { recursive: true, encoding: "utf8" }).map((name) => `/${top}/${name}`),
+  const known = ["src", "world", "gallery", "playground", "test", "docs", "eval", "bench", "package"].flatMap(
+    (top) =>
+      readdirSync(join(ROOT, top), { recursive: true, encoding: "utf8" }).map((name) => `/${top}/${name}`),
   );
   const paths = [...known, ...readdirSync(ROOT).map((name) => `/${name}`)];
   const isThere = (named: string) => paths.some((path) => path.endsWith(`/${named}`));

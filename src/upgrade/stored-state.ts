@@ -1,0 +1,149 @@
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import { backup, DatabaseSync } from "node:sqlite";
+import { parseEnv } from "node:util";
+import { loadServiceConfig, type ServiceConfig } from "../service/config/config.ts";
+import type { Env } from "../service/config/env.ts";
+import { stateFileOf } from "../service/jobs/state-file.ts";
+import { DEFAULT_STORE_URL } from "../app/dump/program.ts";
+import type { Clock } from "../shared/machine/ports.ts";
+import { ownFile } from "../shared/store/sqlite/file-owner.ts";
+import { StoreInUseError } from "../shared/store/store-errors.ts";
+import { moveTo } from "./durable.ts";
+
+const SETTINGS = [".env", "service.yml"];
+/** What a release changes when it takes a request or works on one. */
+const WORK = {
+  app: "SELECT key, value FROM kv WHERE key LIKE 'turn:%' ORDER BY key",
+  service: "SELECT job_id, number, state, agent_runs FROM turns ORDER BY job_id, number",
+} as const;
+
+const ANY_HOST = "0.0.0.0";
+
+function readyUrlAt(host: string, port: string | number): string {
+  const name = host === ANY_HOST ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
+  return `http://${name}:${port}/readyz`;
+}
+
+/** One program's SQLite file. */
+type StateFile = { of: keyof typeof WORK; path: string };
+
+/** What both programs have stored, as far as it is in files, and their settings. */
+export class StoredState {
+  readonly #folder: string;
+  readonly #clock: Clock;
+  readonly #env: Env;
+  readonly #service: ServiceConfig | null;
+  /** True if the app's state is on Redis, which several versions may use at once. */
+  readonly isOnRedis: boolean;
+  readonly #files: readonly StateFile[];
+
+  /** Reads the settings in the folder. Throws if the job service's can't be read. */
+  constructor(folder: string, clock: Clock) {
+    this.#folder = folder;
+    this.#clock = clock;
+    this.#env = existsSync(join(folder, ".env")) ? parseEnv(readFileSync(join(folder, ".env"), "utf8")) : {};
+    const url = this.#env["STORE_URL"]?.trim() || DEFAULT_STORE_URL;
+    this.isOnRedis = /^rediss?:/.test(url);
+    const settings = join(folder, "service.yml");
+    this.#service = existsSync(settings) ? loadServiceConfig(settings, null) : null;
+    this.#files = [
+      ...(url.startsWith("sqlite://")
+        ? [{ of: "app" as const, path: resolve(folder, url.slice("sqlite://".length)) }]
+        : []),
+      ...(this.#service === null ? [] : [{ of: "service" as const, path: stateFileOf(this.#service) }]),
+    ].filter(({ path }) => existsSync(path));
+  }
+
+  /** Where a unit's program answers whether it can take requests. Null if that isn't known. */
+  readyUrl(unit: string): string | null {
+    const { HOST: host = ANY_HOST, PORT: port = "3000" } = this.#env;
+    if (unit === "docs-agent") return readyUrlAt(host, port);
+    return this.#service && readyUrlAt(this.#service.listen.host, this.#service.listen.port);
+  }
+
+  /** True if there are settings. */
+  hasSettings(): boolean {
+    return SETTINGS.some((name) => existsSync(join(this.#folder, name)));
+  }
+
+  /** The user whose settings these are, if this process may act for them, or null. */
+  owner(): { uid: number; gid: number } | null {
+    if (process.getuid?.() !== 0) return null;
+    const [name] = SETTINGS.filter((each) => existsSync(join(this.#folder, each)));
+    if (name === undefined) return null;
+    const { uid, gid } = statSync(join(this.#folder, name));
+    return uid === 0 ? null : { uid, gid };
+  }
+
+  /**
+   * Makes sure that no program uses the files, until it is disposed. Null if one does. It doesn't
+   * create the files of the locks, which would be this user's.
+   */
+  async own(): Promise<Disposable | null> {
+    using owned = new DisposableStack();
+    try {
+      for (const { path } of this.#files) {
+        if (existsSync(`${path}-owner`)) owned.use(await ownFile(path, this.#clock, 0));
+      }
+      return owned.move();
+    } catch (thrown) {
+      if (thrown instanceof StoreInUseError) return null;
+      throw thrown;
+    }
+  }
+
+  /** Copies files and settings into a new folder. */
+  async copyTo(backupFolder: string): Promise<void> {
+    const made = `${backupFolder}.new`;
+    mkdirSync(made, { recursive: true, mode: 0o700 });
+    for (const { of, path } of this.#files) {
+      using db = new DatabaseSync(path);
+      await backup(db, join(made, `${of}.sqlite`));
+    }
+    for (const name of SETTINGS.filter((each) => existsSync(join(this.#folder, each)))) {
+      copyFileSync(join(this.#folder, name), join(made, name));
+      chmodSync(join(made, name), 0o600);
+    }
+    moveTo(made, backupFolder);
+  }
+
+  /**
+   * True if a request was taken or worked on since the copy was made, or if that can't be told.
+   * Leaves each file without a log beside it.
+   */
+  hasWorkedSince(backupFolder: string): boolean {
+    return this.#files.some(({ of, path }) => {
+      try {
+        using db = new DatabaseSync(path);
+        db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+        using copy = new DatabaseSync(join(backupFolder, `${of}.sqlite`));
+        return JSON.stringify(db.prepare(WORK[of]).all()) !== JSON.stringify(copy.prepare(WORK[of]).all());
+      } catch {
+        return true;
+      }
+    });
+  }
+
+  /** Puts the copies back, with the owner and rights that the files have. */
+  restore(backupFolder: string): void {
+    for (const { of, path } of this.#files) {
+      const made = `${path}-restored`;
+      const { uid, gid } = statSync(path);
+      copyFileSync(join(backupFolder, `${of}.sqlite`), made);
+      chmodSync(made, 0o600);
+      chownSync(made, uid, gid);
+      for (const ending of ["-wal", "-shm"]) rmSync(`${path}${ending}`, { force: true });
+      moveTo(made, path);
+    }
+  }
+}
