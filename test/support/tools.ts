@@ -16,6 +16,7 @@ const TRIALS = {
   strace: () => runs("strace", "-V"),
   // promtool comes with it.
   prometheus: () => runs("promtool", "--version"),
+  systemd: () => runs("systemd-analyze", "--version"),
   "openssh-client": () => runs("ssh", "-V"),
 };
 
