@@ -12,22 +12,24 @@ export async function* redisFindings(storeUrl: string): AsyncGenerator<DoctorFin
   const asked = about("memory", `asked ${shownStoreUrl(storeUrl)} for maxmemory-policy`);
   try {
     const { readRedisTraits } = await import("../shared/store/redis/try-redis.ts");
-    const { policy, isStandby, standbys, risk } = await readRedisTraits(storeUrl, QUIET);
+    const { policy, isStandby, standbys, wanted, risks } = await readRedisTraits(storeUrl, QUIET);
     if (policy === "noeviction") yield { ...asked, level: "ok", found: policy, todo: null };
     else {
       const found = `it is ${policy}, by which Redis may remove requests`;
       yield { ...asked, level: "fault", found, todo: "Set maxmemory-policy to noeviction." };
     }
     const disk = about("disk", "asked for appendonly and appendfsync");
-    if (risk === null) yield { ...disk, level: "ok", found: "every write is on its disk", todo: null };
-    else yield { ...disk, level: "warn", ...splitAdvice(risk) };
+    if (risks.disk === null) yield { ...disk, level: "ok", found: "every write is on its disk", todo: null };
+    else yield { ...disk, level: "warn", ...splitAdvice(risks.disk) };
     const others = about("standbys", "asked for its role and its replicas");
     if (isStandby) {
       yield { ...others, level: "fault", found: "it is a standby", todo: "Set STORE_URL to the primary." };
+    } else if (risks.standbys !== null) {
+      yield { ...others, level: "warn", ...splitAdvice(risks.standbys) };
     } else if (standbys === 0) {
       yield { ...others, level: "ok", found: "it has none: what its disk loses is lost", todo: null };
     } else {
-      const found = `${standbys} follow it. Nothing waits for them, so a failover may lose the last moments`;
+      const found = `${standbys} follow it, and what is accepted waits for ${wanted} of them`;
       yield { ...others, level: "ok", found, todo: null };
     }
   } catch (thrown) {

@@ -14,9 +14,18 @@ export abstract class DocsAgentError extends Error {
 /** The `code` of a store error after which the write may still have happened. */
 export const STORE_ANSWER_LOST = "store_answer_lost";
 
-/** True if the store didn't answer, so the write may still have happened. */
+/** The `code` of a store error after which the write is there, but on too few machines. */
+export const STORE_UNCONFIRMED = "store_unconfirmed";
+
+/** True if the store didn't answer or didn't confirm, so the write may still have happened. */
 export function isStoreAnswerLost(thrown: unknown): thrown is DocsAgentError {
-  return thrown instanceof DocsAgentError && thrown.code === STORE_ANSWER_LOST;
+  const isLost = thrown instanceof DocsAgentError && thrown.code === STORE_ANSWER_LOST;
+  return isLost || isStoreUnconfirmed(thrown);
+}
+
+/** True if the store has the write, but too few of its standbys have confirmed it. */
+export function isStoreUnconfirmed(thrown: unknown): boolean {
+  return thrown instanceof DocsAgentError && thrown.code === STORE_UNCONFIRMED;
 }
 
 /**

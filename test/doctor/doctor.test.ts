@@ -159,7 +159,11 @@ it("says how Redis keeps what is in it", { tags: ["all", "redis-server"] }, asyn
     level: "warn",
     todo: "Set appendonly to yes and appendfsync to always.",
   });
-  expect(ofPrimary["Redis standbys"]?.found).toMatch(/^1 follow it/);
+  expect(ofPrimary["Redis standbys"]).toMatchObject({ level: "warn", todo: "Set ?standbys=1 in STORE_URL." });
+  expect((await of(`${redis.url}?standbys=1`))["Redis standbys"]).toMatchObject({
+    level: "ok",
+    found: "1 follow it, and what is accepted waits for 1 of them",
+  });
   expect((await of(standby.url))["Redis standbys"]).toMatchObject({
     level: "fault",
     found: "it is a standby",

@@ -48,14 +48,18 @@ export async function startRedisServer(settings: Record<string, string> = {}): P
   };
 }
 
-async function startProcess(args: readonly string[]): Promise<{ pid: number; kill: () => Promise<void> }> {
+/** Starts `redis-server`. Resolves once it has printed `sign`. */
+export async function startProcess(
+  args: readonly string[],
+  sign = "Ready to accept connections",
+): Promise<{ pid: number; kill: () => Promise<void> }> {
   const child = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
   let isReady = false;
   let said = "";
   for await (const line of createInterface(child.stdout)) {
     said = line;
-    isReady = line.includes("Ready to accept connections");
+    isReady = line.includes(sign);
     if (isReady) break;
   }
   child.stdout.resume();

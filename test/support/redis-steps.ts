@@ -160,7 +160,7 @@ function nameOf(script: string): string {
 }
 
 /** Yields each whole value that arrives, in Redis's protocol (version 2). */
-async function* valuesOf(socket: Socket): AsyncGenerator<Buffer> {
+export async function* valuesOf(socket: Socket): AsyncGenerator<Buffer> {
   let data: Buffer = Buffer.alloc(0);
   for await (const chunk of socket) {
     data = Buffer.concat([data, chunk as Buffer]);

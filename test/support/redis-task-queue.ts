@@ -29,8 +29,10 @@ export async function openRedisSubject(
   url: string,
   admin: RedisClientType,
   idle: typeof untilIdleInTime = untilIdle,
+  standbys = 0,
 ): Promise<ModelSubject> {
-  const redis = redisPrefix(url);
+  const { prefix, url: ownUrl } = redisPrefix(url);
+  const redis = { prefix, url: `${ownUrl}&standbys=${standbys}` };
   const machine = new ManualClock();
   const logger = new RecordingLogger();
   const serverNow = serverTimeOf(machine);
@@ -87,6 +89,7 @@ export async function openRedisSubject(
     slow,
     reopen: async () => {
       process.store.redis.client.destroy();
+      process.store.confirmations?.close();
       void process.queue.stop(0);
       await leasesAreOver(admin, redis.prefix);
       process = await open();

@@ -90,12 +90,18 @@ export type DecisionOf<R extends Kinds, T> = (read: ReadOf<R>) => PlanOf<R, T>;
 /** How a run of a task ends: just the end, or a decision that also writes and adds. */
 export type StepOf<R extends Kinds> = TaskEnd | DecisionOf<R, TaskEnd>;
 
+/** `mustBeConfirmed`: what follows may not happen twice, so it has to wait for missing standbys. */
+export type CommitOptions = { mustBeConfirmed?: boolean };
+
 /** A run of a task, which the task belongs to until another run takes it over. */
 export type TaskRunOf<R extends Kinds> = {
   /** Aborts when the queue stops and the grace period is over. */
   signal: AbortSignal;
-  /** Like {@link TaskQueue.commit}, but rejects if another run has taken the task over. */
-  commit: <T>(decide: DecisionOf<R, T>) => Promise<T>;
+  /**
+   * Like {@link TaskQueue.commit}, but rejects if another run has taken the task over. While too
+   * few standbys of the store confirm, work goes on without them, unless `mustBeConfirmed`.
+   */
+  commit: <T>(decide: DecisionOf<R, T>, options?: CommitOptions) => Promise<T>;
   /**
    * Throws if another run has taken the task over, which can happen after a pause. Call it right
    * before an effect that must not happen twice.
@@ -123,7 +129,8 @@ export interface TaskQueue<R extends Kinds> {
   add(task: NewTask): Promise<boolean>;
   /**
    * Carries out a decision: all its writes and adds or, if it rejects, none. Durable when it
-   * resolves.
+   * resolves. If it rejects with an error of which `isStoreAnswerLost` is true, it may have been
+   * carried out.
    */
   commit<T>(decide: DecisionOf<R, T>): Promise<T>;
   /**

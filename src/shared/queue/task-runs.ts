@@ -1,5 +1,13 @@
 import { within, type Clock, type Logger } from "../machine/ports.ts";
-import type { DecisionOf, PoolCounts, StepOf, Task, TaskEnd, TaskHandlerOf } from "./task-queue.ts";
+import type {
+  CommitOptions,
+  DecisionOf,
+  PoolCounts,
+  StepOf,
+  Task,
+  TaskEnd,
+  TaskHandlerOf,
+} from "./task-queue.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import type { Kinds } from "../store/record-types.ts";
 import { StoreInUseError, StoreUnavailableError } from "../store/store-errors.ts";
@@ -66,7 +74,7 @@ export abstract class TaskRuns<R extends Kinds, U extends Run> {
   }
 
   /** Commits a decision that a run makes before it ends. */
-  protected abstract commit<T>(run: U, decide: DecisionOf<R, T>): Promise<T>;
+  protected abstract commit<T>(run: U, decide: DecisionOf<R, T>, options?: CommitOptions): Promise<T>;
   /** Stores how a run ends. Rejects with a store error if it may succeed later. */
   protected abstract end(run: U, step: StepOf<R>): Promise<void>;
   /** Makes tasks run again as if they hadn't run. */
@@ -207,7 +215,7 @@ export abstract class TaskRuns<R extends Kinds, U extends Run> {
     try {
       step = await handler(run.task, {
         signal: run.abort.signal,
-        commit: (decide) => this.commit(run, decide),
+        commit: (decide, options) => this.commit(run, decide, options),
         assertHeld: () => this.assertHeld(run),
       });
       if (typeof step !== "function") checkTaskEnd(step);

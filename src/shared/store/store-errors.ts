@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { DocsAgentError, STORE_ANSWER_LOST, messageOf } from "../errors.ts";
+import { DocsAgentError, STORE_ANSWER_LOST, STORE_UNCONFIRMED, messageOf } from "../errors.ts";
 import { commandOf } from "../machine/this-copy.ts";
 
 /** Another process owns the store's file. */
@@ -26,7 +26,12 @@ export class StoreUnavailableError extends DocsAgentError {
 
 /** The store didn't answer, so the write may have happened. */
 export class StoreAnswerLostError extends StoreUnavailableError {
-  override readonly code = STORE_ANSWER_LOST;
+  override readonly code: string = STORE_ANSWER_LOST;
+}
+
+/** The primary has the write, and too few standbys confirmed it in time. */
+export class StoreUnconfirmedError extends StoreAnswerLostError {
+  override readonly code = STORE_UNCONFIRMED;
 }
 
 /** A dump is being loaded into the store, or its load broke off. */

@@ -12,10 +12,15 @@ export interface Store<R extends Kinds> extends AsyncDisposable {
   /** Number of records set aside since the store was opened. */
   setAsideCount(): number;
   /**
-   * What a crash or a power cut may cost, in words for the operator. Null if nothing acknowledged
-   * can be lost.
+   * What a crash, a power cut or a failover may cost, in words for the operator, as of the last
+   * {@link check}. Null if nothing acknowledged can be lost.
    */
   readonly risk: string | null;
+  /**
+   * True if what is written has been on fewer machines than wanted for ten seconds. Nothing new
+   * should be taken then, and `check` says why.
+   */
+  isUnsafe(): boolean;
   /**
    * Rejects with a `StoreUnavailableError` unless a value can be written now, and stays. Resolves
    * to what the operator has to know all the same, or to null.

@@ -6,6 +6,7 @@ import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import { evictSomething, openRedisClient } from "../../support/redis.ts";
 import { startRedisServer } from "../../support/redis-server.ts";
+import { PRIMARY, portOf, startStandby } from "../../support/redis-standbys.ts";
 import { type AppRecords, recordSchemas } from "../../../src/app/rules/records.ts";
 
 const REMEDY = "Check that Redis runs and that STORE_URL is right.";
@@ -32,6 +33,20 @@ describe("what a crash of Redis may cost", () => {
     await using store = await open(server.url);
     if (risk === null) expect(store.risk).toBeNull();
     else expect(store.risk).toContain(risk);
+  });
+});
+
+describe("what a failover may cost", () => {
+  it("is said if nothing waits for a standby, or if one is missing, also when that changes", async () => {
+    const durable = { ...PRIMARY, appendonly: "yes", appendfsync: "always" };
+    await using server = await startRedisServer(durable);
+    await using missing = await open(`${server.url}?standbys=1`);
+    expect(missing.risk).toContain("only 0 of the 1 standbys that STORE_URL asks for follow Redis");
+    await using _ = await startStandby(portOf(server));
+    await using alone = await open(server.url);
+    expect(alone.risk).toContain("Set ?standbys=1 in STORE_URL.");
+    await missing.check();
+    expect(missing.risk).toBeNull();
   });
 });
 

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../machine/ports.ts";
 import type { DecisionOf, TaskEnd } from "../task-queue.ts";
-import { DocsAgentError, LimitReachedError } from "../../errors.ts";
+import { DocsAgentError, LimitReachedError, isStoreUnconfirmed } from "../../errors.ts";
 import type { KindOf, Kinds, ReadOf, WriteOf } from "../../store/record-types.ts";
 import type { SetAside } from "../../store/keyv-record-store.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
@@ -40,6 +40,12 @@ const Answer = z.union([
   z.tuple([z.literal("full"), z.string(), z.coerce.number()]),
 ]);
 
+type CarryOutOptions<T> = {
+  claim?: TaskClaim;
+  endOf?: (value: T) => TaskEnd;
+  mayBeUnconfirmed?: boolean;
+};
+
 type Options<R extends Kinds> = { store: RedisStore<R>; clock: Clock; work: RedisWork; pools: Pools };
 
 /**
@@ -74,11 +80,12 @@ export class RedisCommits<R extends Kinds> {
    * Writes everything the decision says, or nothing. With `claim`, rejects with a {@link
    * ClaimLostError} unless that run still has its task. `endOf` gives the run's end. Rejects with a
    * {@link LimitReachedError} if a limit of the plan has no room. `added` says for each task if it
-   * was added.
+   * was added. Rejects with a `StoreUnconfirmedError` if too few standbys confirm in time, unless
+   * `mayBeUnconfirmed`.
    */
   carryOut<T>(
     decide: DecisionOf<R, T>,
-    { claim, endOf }: { claim?: TaskClaim | undefined; endOf?: (value: T) => TaskEnd } = {},
+    { claim, endOf, mayBeUnconfirmed = false }: CarryOutOptions<T> = {},
   ): Promise<{ value: T; added: boolean[] }> {
     const { store, work, pools, clock } = this.#options;
     const { keyOf } = store.series;
@@ -107,9 +114,11 @@ export class RedisCommits<R extends Kinds> {
       ];
       const asked = work.ask({ kind: "commit", args });
       for (const { storage, key, text } of entries) storage.saw(key, text);
-      const answer = Answer.parse(await asked);
+      const { answer: answered, call } = await asked;
+      const answer = Answer.parse(answered);
       if (answer[0] === "ok") {
         for (const aside of asides) store.recordsOf(aside.kind).wasSetAside(aside);
+        await this.#confirm(call, mayBeUnconfirmed);
         return { value, added: answer[1].split("").map((flag) => flag === "1") };
       }
       // Nothing was written.
@@ -125,6 +134,17 @@ export class RedisCommits<R extends Kinds> {
       }
       return null;
     });
+  }
+
+  /** Waits until enough standbys have a call. While too few do, `isOptional` doesn't wait. */
+  async #confirm(call: number, isOptional: boolean): Promise<void> {
+    const { confirmations } = this.#options.store;
+    if (confirmations === null || (isOptional && confirmations.isShort)) return;
+    try {
+      await confirmations.confirm(call);
+    } catch (thrown) {
+      if (!isOptional || !isStoreUnconfirmed(thrown)) throw thrown;
+    }
   }
 
   /** Answers from the current records, reading each once. */

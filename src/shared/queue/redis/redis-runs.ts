@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { DecisionOf, StepOf, TaskHandlerOf } from "../task-queue.ts";
+import type { CommitOptions, DecisionOf, StepOf, TaskHandlerOf } from "../task-queue.ts";
 import { messageOf } from "../../errors.ts";
 import type { Kinds } from "../../store/record-types.ts";
 import { fromStoredPayload } from "../storable-task.ts";
@@ -37,8 +37,8 @@ export class RedisRuns<R extends Kinds> extends TaskRuns<R, RedisRun> {
     const due = this.all.filter(({ heldAtMs }) => nowMs - heldAtMs > this.#options.leaseMs / 4);
     if (due.length === 0) return;
     this.#options.work.ask({ kind: "renew", args: wordsOf(due) }).then(
-      (held) => {
-        for (const [n, run] of due.entries()) if (String(held)[n] === "1") run.heldAtMs = nowMs;
+      ({ answer }) => {
+        for (const [n, run] of due.entries()) if (String(answer)[n] === "1") run.heldAtMs = nowMs;
       },
       // The next call tries again.
       () => {},
@@ -66,10 +66,17 @@ export class RedisRuns<R extends Kinds> extends TaskRuns<R, RedisRun> {
     }
   }
 
-  protected override async commit<T>(run: RedisRun, decide: DecisionOf<R, T>): Promise<T> {
+  protected override async commit<T>(
+    run: RedisRun,
+    decide: DecisionOf<R, T>,
+    { mustBeConfirmed = false }: CommitOptions = {},
+  ): Promise<T> {
     super.assertHeld(run);
     const beganAtMs = this.#options.clock.monotonicMs();
-    const { value } = await this.#options.commits.carryOut(decide, { claim: run.claim });
+    const { value } = await this.#options.commits.carryOut(decide, {
+      claim: run.claim,
+      mayBeUnconfirmed: !mustBeConfirmed,
+    });
     run.heldAtMs = beganAtMs;
     return value;
   }
@@ -84,7 +91,8 @@ export class RedisRuns<R extends Kinds> extends TaskRuns<R, RedisRun> {
   protected override async end({ claim, task: { id, type } }: RedisRun, step: StepOf<R>): Promise<void> {
     const decide = typeof step === "function" ? step : () => ({ value: step });
     try {
-      await this.#options.commits.carryOut(decide, { claim, endOf: (end) => end });
+      // If the server changes before standbys confirm, this rejects, and the end is stored there.
+      await this.#options.commits.carryOut(decide, { claim, endOf: (end) => end, mayBeUnconfirmed: true });
     } catch (thrown) {
       if (!(thrown instanceof ClaimLostError)) throw thrown;
       this.#options.logger.warn(

@@ -64,7 +64,8 @@ export class RedisTaskQueue<R extends Kinds> implements TaskQueue<R> {
   constructor(options: RedisTaskQueueOptions<R>) {
     this.#options = options;
     const { store, clock, logger, pools, leaseMs = 30_000 } = options;
-    const work = new RedisWork({ redis: store.redis, leaseMs, onCall: () => this.#claim() });
+    const { redis, confirmations } = store;
+    const work = new RedisWork({ redis, confirmations, leaseMs, onCall: () => this.#claim() });
     const commits = new RedisCommits({ store, clock, work, pools });
     this.#work = work;
     this.#commits = commits;

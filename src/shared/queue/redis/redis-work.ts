@@ -1,5 +1,6 @@
 import { ErrorReply } from "@redis/client";
 import { z } from "zod";
+import type { Confirmations } from "../../store/redis/confirmations.ts";
 import type { RedisConnection } from "../../store/redis/redis-connection.ts";
 import { KEEP_DONE_MS } from "../storable-task.ts";
 import { WORK } from "./task-script.ts";
@@ -12,6 +13,8 @@ export type ClaimAsked = { text: string } & Pick<PromiseWithResolvers<unknown>, 
 
 type Options = {
   redis: RedisConnection;
+  /** Absent if no standby has to confirm anything. */
+  confirmations?: Confirmations | null;
   leaseMs: number;
   /**
    * Called before each call. Returns what to claim with it, or null. Requests that it makes itself
@@ -25,7 +28,9 @@ const AT_ONCE = 50;
 
 const Answers = z.array(z.unknown());
 
-type Asked = PromiseWithResolvers<unknown> & Work;
+/** The script's answer to a request, and the number of the call that brought it. */
+type Answered = { answer: unknown; call: number };
+type Asked = PromiseWithResolvers<Answered> & Work;
 
 /** Calls the script, one call at a time, with everything requested in the meantime, in order. */
 export class RedisWork {
@@ -43,8 +48,8 @@ export class RedisWork {
    * Resolves to the script's answer. Rejects with a `StoreUnavailableError`, after which the
    * request may still have been carried out.
    */
-  ask(work: Work): Promise<unknown> {
-    const asked = { ...Promise.withResolvers<unknown>(), ...work };
+  ask(work: Work): Promise<Answered> {
+    const asked = { ...Promise.withResolvers<Answered>(), ...work };
     this.#asked.push(asked);
     this.callSoon();
     return asked.promise;
@@ -74,7 +79,7 @@ export class RedisWork {
   }
 
   async #call(): Promise<void> {
-    const { redis, leaseMs, onCall } = this.#options;
+    const { redis, confirmations, leaseMs, onCall } = this.#options;
     const waiting = this.#asked;
     this.#asked = [];
     const claim = onCall();
@@ -82,10 +87,18 @@ export class RedisWork {
     const asked = this.#asked.splice(0, AT_ONCE);
     this.#isSoon = this.#asked.length > 0;
     if (asked.length === 0 && claim === null) return;
-    const all = claim === null ? asked : [...asked, claim];
     const works = asked.flatMap(({ kind, args }) => [kind, args.length, ...args]);
     this.#calls += 1;
-    const args = [redis.now, leaseMs, KEEP_DONE_MS, this.#calls, claim?.text ?? "", ...works].map(String);
+    const call = this.#calls;
+    const all = [
+      ...asked.map(({ resolve, reject }) => ({
+        resolve: (answer: unknown) => resolve({ answer, call }),
+        reject,
+      })),
+      ...(claim === null ? [] : [claim]),
+    ];
+    const begin = [redis.now, leaseMs, KEEP_DONE_MS, call, claim?.text ?? "", confirmations?.process ?? ""];
+    const args = [...begin, ...works].map(String);
     try {
       const answers = Answers.parse(await redis.run(WORK, args));
       for (const [n, { resolve, reject }] of all.entries()) {

@@ -1,3 +1,4 @@
+import { MARK_CALL } from "../../store/redis/confirmations.ts";
 import { GATES, NOW } from "../../store/redis/redis-rate-limiter.ts";
 import { COMMIT } from "./commit-script.ts";
 
@@ -15,6 +16,7 @@ import { COMMIT } from "./commit-script.ts";
  * - `:done:<id>` is a done task whose id stays known. `:dead` has the abandoned tasks, by time.
  * - `:doubtful` has the tasks that were running in two process deaths, by how many. `:alone` is the
  *   only one of them that may run.
+ * - `:mark:<process>` says which calls of a process are here: see `confirmations.ts`.
  * - `:slot:<gate>` is a gate: see `redis-rate-limiter.ts`. `:<kind>:<id>` is a record,
  *   `:series:<name>` a series.
  * - `:wake` is a channel, not a key. A message says that something is due which the process it
@@ -47,20 +49,22 @@ const BEGIN = `${NOW}
 
 /**
  * ARGV: now (empty, or the time in a test), the lease and how long done ids are kept, in
- * milliseconds, the number of the call, what to claim (empty if nothing), then the requests: each a
- * kind, the number of its arguments, and the arguments. Returns an answer to each request, even if
- * one fails, and finally one to the claim. Among tasks due at the same time, those of earlier calls
- * come first, by the fraction of their score.
+ * milliseconds, the number of the call, what to claim (empty if nothing), the process whose calls
+ * standbys confirm (empty if none does), then the requests: each a kind, the number of its
+ * arguments, and the arguments. Returns an answer to each request, even if one fails, and finally
+ * one to the claim. Among tasks due at the same time, those of earlier calls come first, by the
+ * fraction of their score.
  *
  * What to claim is JSON: the `token` and the name of the `process`, whether it `mayBegin` any, the
  * `budgets`, how much of each pool is `held`, and earlier claims whose answers were `lost`: each
  * token, and how many milliseconds `ago` it was made at most. The answer is a list of tasks, then
  * the milliseconds until the next task is due.
  */
-export const WORK = `${BEGIN} ${GATES}
-  local LEASE, KEEP_DONE, ORDER = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]) % 4096 / 4096
+export const WORK = `${BEGIN} ${GATES} ${MARK_CALL}
+  local LEASE, KEEP_DONE, CALL = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+  local ORDER = CALL % 4096 / 4096
   local asked = ARGV[5] ~= '' and cjson.decode(ARGV[5])
-  local at = 6
+  local at = 7
   local function take()
     at = at + 1
     return ARGV[at - 1]
@@ -220,6 +224,7 @@ export const WORK = `${BEGIN} ${GATES}
   end
   if #firsts > 1 then call('ZADD', P .. ':pools', unpack(firsts)) end
   if #empty > 0 then call('ZREM', P .. ':pools', unpack(empty)) end
+  if ARGV[6] ~= '' then markCall(ARGV[6], CALL) end
   -- A process that may not publish loses nothing but time.
   if isDueNow and isAnyLeft then redis.pcall('PUBLISH', P .. ':wake', asked and asked.process or '') end
   return answers

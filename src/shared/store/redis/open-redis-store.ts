@@ -3,8 +3,9 @@ import { messageOf } from "../../errors.ts";
 import { type RecordsOptions, openRecords } from "../keyv-record-store.ts";
 import type { Kinds } from "../record-types.ts";
 import { StoreUnavailableError } from "../store-errors.ts";
+import { Confirmations } from "./confirmations.ts";
 import { RedisConnection } from "./redis-connection.ts";
-import { RedisMemory, readInfo } from "./redis-memory.ts";
+import { type Info, RedisMemory, isAtLeast, readInfo } from "./redis-memory.ts";
 import { type Purpose, admitStore } from "./redis-schema.ts";
 import { openRedisRateLimiter } from "./redis-rate-limiter.ts";
 import { RedisStorage, openRedisSeries } from "./redis-storage.ts";
@@ -29,11 +30,13 @@ export async function openRedisStore<R extends Kinds>(options: OpenRedisStoreOpt
   const { url, schemas, clock, logger, keepSetAsideMs, serverNow } = options;
   const redis = await RedisConnection.open(url, logger, { serverNow });
   const memory = new RedisMemory(redis, logger);
-  const risk = await checkRedis(redis, logger, { purpose: "app", kinds: Object.keys(schemas) }, memory);
+  let risk = await checkRedis(redis, logger, { purpose: "app", kinds: Object.keys(schemas) }, memory);
   const stopWatching = watch(redis, memory, options);
+  const confirmations = redis.standbys === 0 ? null : new Confirmations({ redis, clock, logger });
   const storageOf = (namespace: string) => new RedisStorage({ redis, namespace, clock });
   async function close(): Promise<void> {
     stopWatching();
+    confirmations?.close();
     await redis.close();
   }
   return {
@@ -42,9 +45,16 @@ export async function openRedisStore<R extends Kinds>(options: OpenRedisStoreOpt
     keepSetAsideMs,
     series: openRedisSeries(redis),
     rateLimiter: openRedisRateLimiter(redis, clock),
-    risk,
+    /** Null if no standby has to confirm what is written. */
+    confirmations,
+    get risk() {
+      return risk;
+    },
+    isUnsafe: () => confirmations?.isUnsafe ?? false,
     async check() {
       await redis.ask((client) => client.set(`${redis.prefix}:probe`, String(clock.now())));
+      confirmations?.assertSafe();
+      risk = await findRisk(redis, await readInfo(redis));
       return memory.look();
     },
     close,
@@ -75,11 +85,11 @@ function watch(
     const again = () => void look().catch(noop).then(lookLater);
     cancel = clock.wakeAt(clock.now() + LOOK_EVERY_MS, again);
   }
-  redis.client.on("ready", lookNow);
+  const stopListening = redis.onReady(lookNow);
   lookLater();
   return () => {
     isOver = true;
-    redis.client.off("ready", lookNow);
+    stopListening();
     cancel();
   };
 }
@@ -89,9 +99,9 @@ const LEAST_VERSION = [6, 2] as const;
 const LOOK_EVERY_MS = 60_000;
 
 /**
- * Returns what a crash of Redis may cost, and logs it; null if nothing acknowledged can be lost.
- * Rejects with an error that says what to do, and closes the connection, if the store can't be used
- * for this purpose.
+ * Returns what a crash of Redis or a failover may cost, and logs it; null if nothing acknowledged
+ * can be lost. Rejects with an error that says what to do, and closes the connection, if the store
+ * can't be used for this purpose.
  */
 export async function checkRedis(
   redis: RedisConnection,
@@ -100,12 +110,13 @@ export async function checkRedis(
   memory = new RedisMemory(redis, logger),
 ): Promise<string | null> {
   try {
-    await assertVersion(redis);
+    const info = await readInfo(redis);
+    assertVersion(redis, info);
     const refused = await admitStore(redis, use);
     if (refused !== null) throw refused;
     if (use.purpose === "dump") return null;
     await memory.look();
-    const risk = await findRisk(redis);
+    const risk = await findRisk(redis, info);
     if (risk !== null) logger.warn({ store: redis.shown }, `store: ${risk}`);
     return risk;
   } catch (thrown) {
@@ -114,20 +125,50 @@ export async function checkRedis(
   }
 }
 
-async function assertVersion(redis: RedisConnection): Promise<void> {
-  const version = (await readInfo(redis)).get("redis_version") ?? "0";
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  if (major > LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor >= LEAST_VERSION[1])) return;
+function assertVersion(redis: RedisConnection, info: Info): void {
+  const version = info.get("redis_version") ?? "0";
+  if (isAtLeast(version, LEAST_VERSION)) return;
   throw new StoreUnavailableError(
     redis.shown,
-    `its version is ${major}.${minor}`,
+    `its version is ${version}`,
     `Use Redis ${LEAST_VERSION.join(".")} or later.`,
   );
 }
 
-/** What a crash of Redis may lose by its settings, with what to do, or null. */
-export async function findRisk(redis: RedisConnection): Promise<string | null> {
-  const settings = await readSettings(redis);
+/**
+ * What Redis may lose, each with what to do, or null: with a crash, by its settings (`disk`), and
+ * with a failover or with the loss of its machine, by the standbys that follow it (`standbys`).
+ */
+export type Risks = { disk: string | null; standbys: string | null };
+
+/** Looks up the {@link Risks} of a Redis. Rejects with a `StoreUnavailableError`. */
+export async function findRisks(redis: RedisConnection, info: Info): Promise<Risks> {
+  const connected = Number(info.get("connected_slaves") ?? 0);
+  return { disk: diskRisk(await readSettings(redis)), standbys: standbyRisk(redis.standbys, connected) };
+}
+
+/** The {@link Risks} in one text, or null. */
+async function findRisk(redis: RedisConnection, info: Info): Promise<string | null> {
+  const { disk, standbys } = await findRisks(redis, info);
+  const risks = [disk, standbys].filter((risk) => risk !== null);
+  return risks.length === 0 ? null : risks.join(" Besides, ");
+}
+
+function standbyRisk(wanted: number, connected: number): string | null {
+  if (wanted === 0 && connected > 0) {
+    return (
+      "a failover to a standby may lose requests that were accepted before it, and then posts may appear " +
+      "twice. Set ?standbys=1 in STORE_URL."
+    );
+  }
+  if (connected >= wanted) return null;
+  return (
+    `only ${connected} of the ${wanted} standbys that STORE_URL asks for follow Redis, so what is ` +
+    "written is on too few machines. Start the standbys."
+  );
+}
+
+function diskRisk(settings: Record<string, string> | null): string | null {
   if (settings === null) {
     return (
       "Redis doesn't let this app read its settings, so whether it survives a crash couldn't be checked. " +

@@ -6,24 +6,21 @@ import {
   DisconnectsClientError,
   ErrorReply,
   type RedisClientType,
-  createClient,
 } from "@redis/client";
 import type { Logger } from "../../machine/ports.ts";
 import { codeOf, DocsAgentError, messageOf } from "../../errors.ts";
 import { StoreAnswerLostError, StoreUnavailableError } from "../store-errors.ts";
 import { redisAdvice } from "./redis-advice.ts";
+import type { RedisLink } from "./redis-link.ts";
+import { RedisLinks } from "./redis-links.ts";
 import { type RedisLocation, readRedisUrl } from "./redis-location.ts";
 
-const CONNECT_WITHIN_MS = 5_000;
 /**
  * Redis normally answers in milliseconds. Slack waits 3 s for an answer, and people want to know if
  * a request wasn't stored.
  */
 const ANSWER_WITHIN_MS = 1_500;
 const CLOSE_WITHIN_MS = 500;
-/** A connection without traffic for this long counts as lost. Pings keep it busy. */
-const SILENT_FOR_MS = 6_000;
-const RECONNECT_AT_MOST_MS = 1_000;
 const START_REMEDY = "Check that Redis runs and that STORE_URL is right.";
 const REMEDY = `${START_REMEDY} Work goes on by itself once it answers.`;
 
@@ -39,10 +36,14 @@ type ConnectionOptions = {
 
 /** A connection to Redis that reconnects by itself, and the prefix of all keys. */
 export class RedisConnection implements AsyncDisposable {
-  readonly client: RedisClientType;
+  readonly #main: RedisLink;
+  readonly #links: RedisLinks;
+  readonly #readyListeners = new Set<() => void>();
   /** Reads and writes entries by their full keys. */
   readonly keyv: KeyvRedis<string>;
   readonly prefix: string;
+  /** How many standbys have to confirm what is written. */
+  readonly standbys: number;
   readonly shown: string;
   readonly #options: ConnectionOptions;
   /** Why it has been away since it was last ready, the latest reason last. */
@@ -52,47 +53,70 @@ export class RedisConnection implements AsyncDisposable {
   #reading: { keys: string[]; texts: Promise<(string | undefined)[]> } | null = null;
   #wasReady = false;
 
-  private constructor({ url, prefix, shown }: RedisLocation, logger: Logger, options: ConnectionOptions) {
+  private constructor(
+    { prefix, standbys, shown }: RedisLocation,
+    links: RedisLinks,
+    logger: Logger,
+    options: ConnectionOptions,
+  ) {
     this.prefix = prefix;
+    this.standbys = standbys;
     this.shown = shown;
+    this.#links = links;
     this.#logger = logger;
     this.#options = options;
-    this.client = createClient({
-      url,
-      // `CLIENT LIST` shows who uses the store.
-      name: prefix,
-      // Commands fail at once while Redis is away, and their callers try again.
-      disableOfflineQueue: true,
-      pingInterval: SILENT_FOR_MS / 2,
-      socket: {
-        connectTimeout: CONNECT_WITHIN_MS,
-        socketTimeout: SILENT_FOR_MS,
-        reconnectStrategy: (attempts, cause) =>
-          this.#wasReady ? Math.min(50 * 2 ** attempts, RECONNECT_AT_MOST_MS) : cause,
+    this.#main = links.link({
+      onReady: (client) => {
+        if (this.#awayReasons.size > 0) logger.info({ store: shown }, "store: Redis is back");
+        this.#awayReasons.clear();
+        this.#wasReady = true;
+        links.start();
+        if (this.keyv.client !== client) this.keyv.client = client;
+        for (const listener of this.#readyListeners) listener();
       },
-    });
-    this.client.on("error", (thrown: unknown) => this.#noteAway(messageOf(thrown)));
-    this.client.on("ready", () => {
-      if (this.#awayReasons.size > 0) logger.info({ store: shown }, "store: Redis is back");
-      this.#awayReasons.clear();
-      this.#wasReady = true;
+      onError: (thrown) => this.#noteAway(messageOf(thrown)),
     });
     this.keyv = new KeyvRedis<string>(this.client, { throwOnErrors: true, throwOnConnectError: true });
     // Its errors are thrown as well.
     this.keyv.on("error", noop);
   }
 
+  /** The current client of the main connection. It is replaced when the connection is. */
+  get client(): RedisClientType {
+    return this.#main.client;
+  }
+
   /**
-   * Rejects with a `StoreUnavailableError` if there is no Redis, and with a `TypeError` for a
-   * malformed URL.
+   * A connection of its own to the same server, which isn't established yet. The main one reports
+   * that Redis is away.
+   */
+  link(onReady: (client: RedisClientType) => void): RedisLink {
+    return this.#links.link({ onReady });
+  }
+
+  /** Calls `listener` when the main connection is ready again. Returns a function that ends it. */
+  onReady(listener: () => void): () => void {
+    this.#readyListeners.add(listener);
+    return () => this.#readyListeners.delete(listener);
+  }
+
+  /**
+   * Connects to the server, or to the primary that Sentinels name, and follows it from then on.
+   * Rejects with a `StoreUnavailableError` if there is no Redis or no Sentinel answers, and with a
+   * `TypeError` for a malformed URL.
    */
   static async open(url: string, logger: Logger, options: ConnectionOptions = {}): Promise<RedisConnection> {
     const location = readRedisUrl(url);
     if (location === null) throw new TypeError("STORE_URL must be redis://host:6379");
-    const connection = new RedisConnection(location, logger, options);
+    const links = await RedisLinks.find(location, logger).catch((thrown: unknown) => {
+      const remedy = options.remedy ?? START_REMEDY;
+      throw new StoreUnavailableError(location.shown, messageOf(thrown), remedy, { cause: thrown });
+    });
+    const connection = new RedisConnection(location, links, logger, options);
     try {
-      await connection.client.connect();
+      await connection.#main.connect();
     } catch (thrown) {
+      links.close();
       throw connection.toStoreError(thrown);
     }
     return connection;
@@ -155,8 +179,17 @@ export class RedisConnection implements AsyncDisposable {
    * connection may then be dead, it is replaced. Rejects with a `StoreUnavailableError` until the
    * new one is ready, or if Redis refuses.
    */
-  async ask<T>(command: (client: RedisClientType) => Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
-    if (!this.client.isReady) throw this.toStoreError(new ClientOfflineError());
+  ask<T>(command: (client: RedisClientType) => Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
+    return this.askOn(this.#main, command, withinMs);
+  }
+
+  /** Like {@link ask}, on a connection of {@link link}. */
+  async askOn<T>(
+    link: RedisLink,
+    command: (client: RedisClientType) => Promise<T>,
+    withinMs = ANSWER_WITHIN_MS,
+  ): Promise<T> {
+    if (!link.client.isReady) throw this.#toStoreErrorOn(link, new ClientOfflineError());
     let timer: NodeJS.Timeout | undefined;
     let isOver = false;
     const late = new Promise<never>((_, reject) => {
@@ -164,15 +197,15 @@ export class RedisConnection implements AsyncDisposable {
         // Reads what has arrived first, for example after a pause of this process.
         setImmediate(() => {
           reject(new Error(`no answer within ${withinMs / 1000} s`));
-          if (!isOver) this.#reconnect(`no answer within ${withinMs / 1000} s`);
+          if (!isOver) this.#renew(link, `no answer within ${withinMs / 1000} s`);
         });
       }, withinMs);
     });
-    const answer = command(this.client);
+    const answer = command(link.client);
     try {
       return await Promise.race([answer, late]);
     } catch (thrown) {
-      throw this.toStoreError(thrown);
+      throw this.#toStoreErrorOn(link, thrown);
     } finally {
       isOver = true;
       clearTimeout(timer);
@@ -180,9 +213,13 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   toStoreError(thrown: unknown): DocsAgentError {
+    return this.#toStoreErrorOn(this.#main, thrown);
+  }
+
+  #toStoreErrorOn(link: RedisLink, thrown: unknown): DocsAgentError {
     if (thrown instanceof DocsAgentError) return thrown;
     // After a failover, the address leads elsewhere: a replica refuses to write.
-    if (messageOf(thrown).startsWith("READONLY")) this.#reconnect(messageOf(thrown));
+    if (messageOf(thrown).startsWith("READONLY")) this.#renew(link, messageOf(thrown));
     const wasRefused = REFUSALS.some((refusal) => thrown instanceof refusal);
     const StoreError = wasRefused ? StoreUnavailableError : StoreAnswerLostError;
     // The client only says that it is offline or has disconnected.
@@ -193,13 +230,11 @@ export class RedisConnection implements AsyncDisposable {
     return new StoreError(this.shown, reason, remedy, { cause: thrown });
   }
 
-  /** Replaces this connection. Unanswered commands are lost. */
-  #reconnect(reason: string): void {
-    if (!this.client.isReady) return;
-    this.#noteAway(reason);
-    this.client.destroy();
-    // It tries until it succeeds or is closed.
-    this.client.connect().catch(noop);
+  /** Replaces a connection. Unanswered commands are lost. */
+  #renew(link: RedisLink, reason: string): void {
+    if (!link.client.isReady) return;
+    if (link === this.#main) this.#noteAway(reason);
+    link.renew();
   }
 
   /** Logs each reason once. For example, Redis may first be away and then refuse the password. */
@@ -216,36 +251,32 @@ export class RedisConnection implements AsyncDisposable {
    * Messages may be lost. Returns a function that ends it.
    */
   listen(channel: string, heard: (message: string) => void): () => void {
-    const client = this.client.duplicate();
-    let isSubscribed = false;
-    // The other connection reports that Redis is away.
-    client.on("error", noop);
-    client.on("ready", () => {
+    let subscribed: RedisClientType | null = null;
+    const link = this.link((client) => {
       heard("");
-      if (isSubscribed) return;
-      client.subscribe(channel, heard).then(
-        () => (isSubscribed = true),
-        (thrown: unknown) => {
-          if (!(thrown instanceof ErrorReply)) return;
-          this.#logger.warn(
-            { store: this.shown, error: thrown.message },
-            "store: Redis lets this app hear no messages; tasks may begin two seconds late",
-          );
-        },
-      );
+      // A client that reconnects subscribes again by itself.
+      if (subscribed === client) return;
+      subscribed = client;
+      client.subscribe(channel, heard).catch((thrown: unknown) => {
+        if (subscribed === client) subscribed = null;
+        if (!(thrown instanceof ErrorReply)) return;
+        this.#logger.warn(
+          { store: this.shown, error: thrown.message },
+          "store: Redis lets this app hear no messages; tasks may begin two seconds late",
+        );
+      });
     });
-    client.connect().catch(noop);
-    return () => {
-      if (client.isOpen) client.destroy();
-    };
+    link.connect().catch(noop);
+    return () => this.#links.drop(link);
   }
 
   /** Waits briefly for unanswered commands, then closes. Idempotent. */
   async close(): Promise<void> {
     // A ping waits for all earlier answers, because Redis answers in order. The client's own close
     // would never end if the connection broke meanwhile.
+    this.#links.stay();
     if (this.client.isReady) await this.ask((client) => client.ping(), CLOSE_WITHIN_MS).catch(noop);
-    if (this.client.isOpen) this.client.destroy();
+    this.#links.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -2,12 +2,29 @@ import type { Logger } from "../../machine/ports.ts";
 import { StoreUnavailableError } from "../store-errors.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
+/** The fields of `INFO`, by their names. */
+export type Info = ReadonlyMap<string, string>;
+
 /** Reads the fields of `INFO`, which managed Redis servers allow, too. */
-export async function readInfo(redis: RedisConnection): Promise<ReadonlyMap<string, string>> {
-  const text = await redis.ask((client) => client.info());
+export async function readInfo(redis: RedisConnection): Promise<Info> {
+  return fieldsOf(await redis.ask((client) => client.info()));
+}
+
+function fieldsOf(info: string): Map<string, string> {
   return new Map(
-    Array.from(text.matchAll(/^(\w+):([^\r\n]*)/gm), ([, name = "", value = ""]) => [name, value]),
+    Array.from(info.matchAll(/^(\w+):([^\r\n]*)/gm), ([, name = "", value = ""]) => [name, value]),
   );
+}
+
+/** The version of Redis in the text of `INFO`. Valkey gives that of the Redis it stands for. */
+export function versionIn(info: string): string {
+  return fieldsOf(info).get("redis_version") ?? "0";
+}
+
+/** True if a version such as `7.0.15` is this one or a later one. */
+export function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
+  const [ownMajor = 0, ownMinor = 0] = version.split(".").map(Number);
+  return ownMajor > major || (ownMajor === major && ownMinor >= minor);
 }
 
 /**

@@ -14,7 +14,7 @@ const WRITES = 1;
 
 /** What is under our prefix besides records: the next part of each key, by its type in Redis. */
 const NAMES = {
-  string: ["set-aside", "done", "slot", "alone", "probe", "schema", "half-loaded"],
+  string: ["set-aside", "done", "slot", "alone", "probe", "schema", "half-loaded", "mark"],
   hash: ["task"],
   list: ["series"],
   zset: ["due", "pools", "dead", "doubtful"],

@@ -1,5 +1,5 @@
 import type { Logger } from "../../machine/ports.ts";
-import { checkRedis, findRisk } from "./open-redis-store.ts";
+import { type Risks, checkRedis, findRisks } from "./open-redis-store.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { readInfo } from "./redis-memory.ts";
 
@@ -33,8 +33,9 @@ export type RedisTraits = {
   isStandby: boolean;
   /** The standbys that are connected to it. */
   standbys: number;
-  /** See `findRisk`. */
-  risk: string | null;
+  /** How many of them have to confirm what is written. */
+  wanted: number;
+  risks: Risks;
 };
 
 /** Asks a Redis how it keeps what is in it. Rejects with a `StoreUnavailableError`. */
@@ -45,6 +46,7 @@ export async function readRedisTraits(url: string, logger: Logger): Promise<Redi
     policy: info.get("maxmemory_policy") ?? "unknown",
     isStandby: info.get("role") === "slave",
     standbys: Number(info.get("connected_slaves") ?? 0),
-    risk: await findRisk(redis),
+    wanted: redis.standbys,
+    risks: await findRisks(redis, info),
   };
 }

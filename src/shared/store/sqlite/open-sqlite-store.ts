@@ -78,6 +78,7 @@ export async function openSqliteStore<R extends Kinds>(options: OpenSqliteStoreO
     },
     ...records,
     risk: null,
+    isUnsafe: () => false,
     /**
      * Removes a bounded number of expired entries in the open transaction. Returns true if more may
      * be left.
