@@ -136,6 +136,8 @@ type ByKind =
 const atOnce: Record<Exclude<PrivateMessage, ByKind>, Rendered> = {
   notKeptMessage: privateMessages.notKeptMessage,
   maybeKeptMessage: privateMessages.maybeKeptMessage,
+  onOneMachineMessage: privateMessages.onOneMachineMessage,
+  notTakenMessage: privateMessages.notTakenMessage(`<@${BEN}>`),
   notListedMessage: privateMessages.notListedMessage,
   formNotOpenedMessage: privateMessages.formNotOpenedMessage,
 };

@@ -97,6 +97,7 @@ export function createApp({ config, backend, clock, random, logger, measure = me
   registerIntake(slack.bolt, {
     ...shared,
     queue,
+    isStoreUnsafe: () => store.isUnsafe(),
     projects,
     projectOfChannel,
     limits,

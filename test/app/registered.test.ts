@@ -58,6 +58,7 @@ function registered(): Registered {
     access: { channels: [], groups: [] },
     followUps: "mention",
     httpOrigins: [],
+    isStoreUnsafe: () => false,
     contact: "an admin",
     polling: { minMs: 5000, maxMs: 60_000, deadlineMs: 86_400_000 },
     retentionMs: 86_400_000,

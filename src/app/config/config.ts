@@ -217,8 +217,8 @@ function readStoreUrl(from: SettingsReader): string {
     "STORE_URL",
     z.string().refine((url) => /^(?:sqlite:\/\/.+|memory:\/\/)$/.test(url) || isRedisUrl(url)),
     "sqlite://path, such as sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several " +
-      "replicas (in a password, write # as %23, / as %2F, ? as %3F and % as %25), or memory://, " +
-      "which loses everything when the process ends",
+      "replicas (in a password, write # as %23, / as %2F, ? as %3F and % as %25), or " +
+      "redis+sentinel://a,b,c/name, or memory://, which loses everything when the process ends",
     "sqlite://./data/docs-agent.sqlite",
   );
 }

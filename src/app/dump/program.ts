@@ -167,7 +167,8 @@ function pathOf(url: string): string {
   const path = /^sqlite:\/\/(.+)$/s.exec(url)?.[1];
   if (path !== undefined) return path;
   throw new StateError(
-    "STORE_URL must be sqlite://path, or redis://host:6379 or rediss://host:6379 " +
+    "STORE_URL must be sqlite://path, or redis://host:6379, rediss://host:6379 or " +
+      "redis+sentinel://a,b,c/name " +
       "(with user:password@ before the host, a % in them written as %25, " +
       "and /database and ?prefix=name at the end, where they are needed).",
   );

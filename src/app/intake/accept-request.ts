@@ -1,7 +1,18 @@
 import { isPosted, STATUS_SLOT } from "../rules/turn/delivery.ts";
 import { privatePlace, type Request } from "../rules/turn/request.ts";
-import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from "../../shared/errors.ts";
-import { maybeKeptMessage, notKeptMessage } from "../messages/private-messages.ts";
+import {
+  DocsAgentError,
+  LimitReachedError,
+  isStoreAnswerLost,
+  isStoreUnconfirmed,
+  messageOf,
+} from "../../shared/errors.ts";
+import {
+  maybeKeptMessage,
+  notKeptMessage,
+  notTakenMessage,
+  onOneMachineMessage,
+} from "../messages/private-messages.ts";
 import type { Rendered } from "../messages/blocks.ts";
 import { whyRefused } from "./access.ts";
 import { acceptance, type WantedJob, askingBeside } from "../rules/decisions/accept.ts";
@@ -20,16 +31,31 @@ class MaybeKeptError extends DocsAgentError {
   readonly code = "maybe_kept";
 }
 
+/** What is written is on too few machines, so the request wasn't stored. */
+class NotTakenError extends DocsAgentError {
+  readonly code = "not_taken";
+}
+
 /** The message for the requester when {@link acceptRequest} has rejected with this error. */
-export function notAcceptedMessage(thrown: unknown): Rendered {
-  return thrown instanceof MaybeKeptError ? maybeKeptMessage : notKeptMessage;
+export function notAcceptedMessage(thrown: unknown, { contact }: Pick<IntakeDeps, "contact">): Rendered {
+  return (
+    tooFewMachinesMessage(thrown, contact) ??
+    (thrown instanceof MaybeKeptError ? maybeKeptMessage : notKeptMessage)
+  );
+}
+
+/** Tells that something is kept on too few machines, or isn't taken for that; null otherwise. */
+export function tooFewMachinesMessage(thrown: unknown, contact: string): Rendered | null {
+  if (isStoreUnconfirmed(thrown)) return onOneMachineMessage;
+  return thrown instanceof NotTakenError ? notTakenMessage(contact) : null;
 }
 
 /**
  * Accepts a request durably, within the limits of its person and channel. Rejects if it can't be
- * stored or may not have been. If Slack delivers it twice at the same time, it is accepted and
- * counted once. If Slack doesn't say in time whether the person may use the app, the request is
- * accepted but goes no further until that is known (`tasks/submit.ts`). With `warnedOf`, it is
+ * stored, may not have been, or is on too few machines. If Slack delivers it twice at the same
+ * time, it is accepted and counted once. If Slack doesn't say in time whether the person may use
+ * the app, the request is accepted but goes no further until that is known (`tasks/submit.ts`).
+ * With `warnedOf`, it is
  * first checked whether the person was told of all who asked for the same ({@link acceptance}).
  */
 export async function acceptRequest(
@@ -72,6 +98,9 @@ async function accept(
 ): Promise<Accepted> {
   const refusal = await whyRefused(deps, asked);
   if (refusal !== null && refusal.kind !== "unchecked") return { kind: "refused", refusal };
+  if (deps.isStoreUnsafe()) {
+    throw new NotTakenError("A request wasn't taken, because it would be stored on too few machines.");
+  }
   // This must be about the current requester: a retry copies another person's request.
   const { isAdmitted: _, ...rest } = asked;
   const request: Request = refusal === null ? { ...rest, isAdmitted: true } : rest;
@@ -90,6 +119,7 @@ async function accept(
       : first;
     if (accepted.kind !== "accepted") return accepted;
   } catch (thrown) {
+    if (isStoreUnconfirmed(thrown)) throw thrown;
     if (isStoreAnswerLost(thrown)) throw new MaybeKeptError(thrown.message, { cause: thrown });
     if (!(thrown instanceof LimitReachedError)) throw thrown;
     const scope = thrown.gate === person.gate ? "person" : "channel";

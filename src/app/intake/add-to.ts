@@ -39,6 +39,6 @@ export async function addReply(deps: IntakeDeps, value: AddValue | null, userId:
     return await addTo(deps, request, value.turnId);
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not accept a reply");
-    return { isTaken: false, text: notAcceptedMessage(thrown).text };
+    return { isTaken: false, text: notAcceptedMessage(thrown, deps).text };
   }
 }

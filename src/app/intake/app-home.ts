@@ -68,7 +68,7 @@ export function registerAppHome(app: App, deps: IntakeDeps): void {
       return accepted.kind === "known" ? ASKED_BEFORE : null;
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a suggested request");
-      return notAcceptedMessage(thrown);
+      return notAcceptedMessage(thrown, deps);
     }
   });
 }

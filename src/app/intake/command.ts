@@ -106,7 +106,7 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       if (accepted.kind !== "accepted" || !(await isRefused)) return ack();
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a request");
-      return say(notAcceptedMessage(thrown));
+      return say(notAcceptedMessage(thrown, deps));
     }
     deps.reassured.add(id);
     return say(keptMessage);

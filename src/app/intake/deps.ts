@@ -34,6 +34,8 @@ export type IntakeDeps = Pick<
     notifier: Pick<Notifier, "replyPrivately">;
     firstTries: Pick<FirstTries, "isRefused">;
     directory: Pick<Directory, "admission" | "groupMembers" | "personName" | "channelName" | "groupName">;
+    /** See `Store.isUnsafe`. */
+    isStoreUnsafe: () => boolean;
     access: AccessSettings;
     /** Requests an hour. 0 means no limit. */
     limits: { perPerson: number; perChannel: number };

@@ -24,6 +24,9 @@ import { waitingText } from "./waiting-text.ts";
 import { sharedOf } from "./share-list.ts";
 import { refusedOf, withoutRefused } from "../gather/gather-context.ts";
 
+/** A form shows no mentions. */
+const IN_FORM = { contact: "your Docs Agent admin" };
+
 /** Handles the submitted form of `/docs-agent` and **Fix these docs**. */
 export function registerFormSubmission(app: App, deps: IntakeDeps): void {
   app.view(REQUEST_FORM, async ({ ack, body, view }) => {
@@ -50,7 +53,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       await rememberProject(deps, request, request.project);
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a request");
-      return refuse({ block: INSTRUCTIONS, text: notAcceptedMessage(thrown).text });
+      return refuse({ block: INSTRUCTIONS, text: notAcceptedMessage(thrown, IN_FORM).text });
     }
     return ack();
   });
@@ -97,7 +100,7 @@ async function afterAdding(
     return taken.isTaken ? textView(taken.text) : await refused(taken.text);
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not accept a request");
-    return textView(notAcceptedMessage(thrown).text);
+    return textView(notAcceptedMessage(thrown, IN_FORM).text);
   }
 }
 

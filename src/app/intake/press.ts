@@ -14,6 +14,7 @@ import { FORGOTTEN } from "../rules/forgotten/forgotten.ts";
 import { isReply } from "../rules/turn/request.ts";
 import { counted } from "../../shared/text/text.ts";
 import { PRESS_NOT_KEPT } from "../messages/short-answers.ts";
+import { tooFewMachinesMessage } from "./accept-request.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 
 /** The private answer to a press. Null if what the person sees says enough. */
@@ -54,7 +55,7 @@ export async function answerTo<T extends object, Answer extends PressAnswer>(
   } catch (thrown) {
     const turn = "turnId" in pressed ? pressed.turnId : undefined;
     deps.logger.error({ err: thrown, turn }, "could not accept a button");
-    return PRESS_NOT_KEPT;
+    return tooFewMachinesMessage(thrown, deps.contact)?.text ?? PRESS_NOT_KEPT;
   }
 }
 

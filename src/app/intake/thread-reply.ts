@@ -110,7 +110,7 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
     return taken.kind === "refused" ? refusalText(taken.refusal) : null;
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not accept a reply");
-    return notAcceptedMessage(thrown).text;
+    return notAcceptedMessage(thrown, deps).text;
   }
 }
 

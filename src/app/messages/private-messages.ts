@@ -201,6 +201,19 @@ export const maybeKeptMessage = paragraph(
   "I can't tell whether that was saved. If nothing about it shows up within a minute, ask again.",
 );
 
+/** The request is saved, but a second machine that should have it hasn't confirmed it. */
+export const onOneMachineMessage = paragraph(
+  "Saved, but only on one machine so far. If you hear nothing here in five minutes, ask again.",
+);
+
+/** Nothing was saved, because a second machine that should have it has been missing for a while. */
+export function notTakenMessage(contact: string): Rendered {
+  return paragraph(
+    "I can't take requests right now, because they'd be saved on only one machine. " +
+      `Ask again in a few minutes. If it keeps happening, contact ${contact}.`,
+  );
+}
+
 export const notListedMessage = paragraph("I couldn't look that up. Try again in a minute.");
 
 export const formNotOpenedMessage = paragraph(

@@ -15,10 +15,15 @@ import type { Turn, TurnFiles } from "../../rules/turn/turn.ts";
 import { sentJobAppend } from "../../rules/turn/watching.ts";
 import type { KnownJob } from "../../rules/known-job.ts";
 import { saidByService } from "../../../shared/contract/level.ts";
-import { isStoreAnswerLost } from "../../../shared/errors.ts";
+import { isStoreAnswerLost, isStoreUnconfirmed } from "../../../shared/errors.ts";
 import type { Task, TaskEnd } from "../../../shared/queue/task-queue.ts";
 import { endSubmit } from "./end-submit.ts";
 import type { Receiver } from "./find-target.ts";
+
+/** A create that was forgotten would be sent again: it costs money and opens a pull request. */
+const MUST_BE_CONFIRMED = { mustBeConfirmed: true };
+/** Time until a call is tried again whose note is on too few machines. */
+const UNCONFIRMED_AGAIN_MS = 5_000;
 
 /** What a call says, and whether it may be repeated under its key. */
 type Said = Pick<Parameters<typeof beforeSubmit>[1], "prompt" | "requester" | "authors" | "honorsKeys">;
@@ -52,11 +57,14 @@ export async function noteSending(
       const turn = withAlong(turnNow(read, known.id), along, files);
       const next = beforeSubmit(turn.stage.name === "accepted" ? asAdmitted(turn) : turn, sending);
       return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
-    });
+    }, MUST_BE_CONFIRMED);
   } catch (thrown) {
     if (!isStoreAnswerLost(thrown)) throw thrown;
-    const dueAt = deps.clock.now() + AFTER_STORE_FAULT_MS;
-    const value = { kind: "retry", dueAt, reason: thrown.message } as const;
+    const now = deps.clock.now();
+    // Nothing was sent. With too few standbys it waits, however long that takes.
+    const value: TaskEnd = isStoreUnconfirmed(thrown)
+      ? { kind: "wait", dueAt: now + UNCONFIRMED_AGAIN_MS }
+      : { kind: "retry", dueAt: now + AFTER_STORE_FAULT_MS, reason: thrown.message };
     return { step: endSubmit(deps, known.id, (turn) => notSubmitted(turn, known), { value }) };
   }
   if (noted === null) return { step: { kind: "wait", dueAt: deps.clock.now() } };
