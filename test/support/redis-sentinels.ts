@@ -31,7 +31,7 @@ export async function startSentinels(primaryPort: number, password: string): Pro
       `sentinel sentinel-pass ${password}`,
       `sentinel monitor ${name} 127.0.0.1 ${primaryPort} 2`,
       `sentinel auth-pass ${name} ${password}`,
-      `sentinel down-after-milliseconds ${name} 2000`,
+      `sentinel down-after-milliseconds ${name} 5000`,
       `sentinel failover-timeout ${name} 10000`,
     ];
     const path = dir.file(`sentinel-${port}.conf`);

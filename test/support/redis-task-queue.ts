@@ -95,7 +95,7 @@ export async function openRedisSubject(
       process = await open();
     },
     failWrites: async () => {
-      await admin.configSet("min-replicas-to-write", "1");
+      await admin.configSet("min-replicas-to-write", "9");
       return async () => {
         // Writes that are on their way fail too.
         for (let n = 0; n < 5 && !(await isIdle(process.queue, process.clock)); n += 1) await sleep(5);

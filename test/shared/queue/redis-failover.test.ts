@@ -52,6 +52,16 @@ async function startAdding(url: string) {
   };
 }
 
+/** Resolves after a while without standbys, in which tasks are acknowledged if nothing waits. */
+async function cutOff(
+  { acknowledged }: { acknowledged: readonly string[] },
+  confirmed: number,
+): Promise<void> {
+  if (confirmed > 0) return sleep(1_500);
+  const before = acknowledged.length;
+  await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(before + 200);
+}
+
 /**
  * Cuts off the standbys, kills the primary 1.5 s later, and promotes the first standby. Resolves to
  * the number of acknowledged tasks, of those acknowledged by the promoted one, and of lost ones.
@@ -69,7 +79,7 @@ async function failOver({ standbys, confirmed }: { standbys: number; confirmed: 
   await expect.poll(() => adding.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(200);
 
   toPrimary.cut();
-  await sleep(1_500);
+  await cutOff(adding, confirmed);
   process.kill(primary.pid, "SIGKILL");
   const promoted = await openRedisClient(next.url);
   await promoted.sendCommand(["REPLICAOF", "NO", "ONE"]);
@@ -113,7 +123,7 @@ async function failOverBySentinels(confirmed: number) {
   // A partition: the standbys are cut off, and may not come back.
   await admin.sendCommand(["ACL", "SETUSER", "default", "-psync"]);
   await admin.sendCommand(["CLIENT", "KILL", "TYPE", "replica"]);
-  await sleep(1_500);
+  await cutOff(adding, confirmed);
   admin.destroy();
   process.kill(primary.pid, "SIGKILL");
   const before = adding.acknowledged.length;

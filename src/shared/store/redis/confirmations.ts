@@ -130,9 +130,7 @@ export class Confirmations {
   #go(): void {
     if (this.#isGoing) return;
     this.#isGoing = true;
-    void this.#rounds().finally(() => {
-      this.#isGoing = false;
-    });
+    void this.#rounds();
   }
 
   /** One round after the other, at least one, while something waits. */
@@ -143,13 +141,15 @@ export class Confirmations {
       const covered = this.#waiting.splice(0);
       const beganAtMs = this.#options.clock.monotonicMs();
       const refuse = await this.#round();
+      this.#note(beganAtMs);
       for (const { call, resolve, reject } of covered) {
         const refusal = refuse(call);
         if (refusal === null) resolve();
         else reject(refusal);
       }
-      this.#note(beganAtMs);
     } while (this.#waiting.length > 0);
+    // Without an await since that look, so that nothing can have begun to wait unseen.
+    this.#isGoing = false;
   }
 
   /** Returns a function that says why a call isn't confirmed, or null if it is. */
