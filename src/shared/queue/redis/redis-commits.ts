@@ -138,13 +138,16 @@ export class RedisCommits<R extends Kinds> {
 
   /** Waits until enough standbys have a call. While too few do, `isOptional` doesn't wait. */
   async #confirm(call: number, isOptional: boolean): Promise<void> {
-    const { confirmations } = this.#options.store;
+    const { work, store } = this.#options;
+    const { confirmations } = store;
     if (confirmations === null || (isOptional && confirmations.isShort)) return;
     try {
       await confirmations.confirm(call);
     } catch (thrown) {
       if (!isOptional || !isStoreUnconfirmed(thrown)) throw thrown;
     }
+    // Until now a run that ended held its place, for which something else may be due.
+    work.callSoon();
   }
 
   /** Answers from the current records, reading each once. */
