@@ -67,7 +67,7 @@ const FLUSH_AFTER_MS = 5000;
 type RunOptions = {
   args: string[];
   /** The environment. A file `.env`, if there is one, is added before this is read. */
-  env: Readonly<Record<string, string | undefined>>;
+  env: Record<string, string | undefined>;
   stop: StopSignals;
 };
 
@@ -82,7 +82,7 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
     throw new StartError(`There is no option ${option}. See ${commandOf("start", "--help")}.`);
   }
   // Variables that are already set keep their values.
-  loadEnvFile(".env", process.env);
+  loadEnvFile(".env", env);
   const config = loadConfig(env);
   // Slack's Web API and response URLs are fetched.
   if (isProxied(config.proxy)) (await import("../shared/machine/dispatcher.ts")).fetchThrough(config.proxy);

@@ -279,6 +279,8 @@ export async function fill(store: string, turns = turnsOfAll()): Promise<void> {
         delivery: { channelId: "D1", threadTs: null, away: null, slots: {}, shown: null },
       },
     },
+    { kind: "person", id: `T1:${ANA}`, record: { version: 1 } },
+    { kind: "person", id: `T1:${BEN}`, record: { version: 1 } },
     { kind: "withheld", id: "T1:C0DOCS:1", record: { version: 1, messages: ["900.000100"] } },
     { kind: "service", id: project.service, record: { version: 1, honorsIdempotencyKeys: true } },
   ];

@@ -157,6 +157,7 @@ class Finder {
 
   /** One that can't be read goes, too: its author can't be told from others. */
   #goesWhole(entry: Entry, kind: Kind): boolean {
+    if (kind === "person") return entry.id.endsWith(`:${this.#userId}`);
     const draft = entryRecord("draft", entry);
     if (draft !== undefined) return hasWordsOf(draft, this.#userId);
     const reply = entryRecord("reply", entry);

@@ -18,7 +18,7 @@ import { beforeOptions, commandOf } from "../../shared/machine/this-copy.ts";
 type StateProgramOptions = {
   clock: Clock;
   logger: Logger;
-  env: Readonly<Record<string, string | undefined>>;
+  env: Record<string, string | undefined>;
   /** Where dumps come from and go to. */
   input: Readable;
   output: Writable;
@@ -159,7 +159,7 @@ function openSide(options: StateProgramOptions, isTarget: boolean): Promise<Side
 
 function storeUrlOf({ env }: StateProgramOptions): string {
   // Variables that are already set keep their values.
-  loadEnvFile(".env", process.env);
+  loadEnvFile(".env", env);
   return env["STORE_URL"]?.trim() || DEFAULT_STORE_URL;
 }
 

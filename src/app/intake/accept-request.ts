@@ -55,8 +55,8 @@ export function tooFewMachinesMessage(thrown: unknown, contact: string): Rendere
  * stored, may not have been, or is on too few machines. If Slack delivers it twice at the same
  * time, it is accepted and counted once. If Slack doesn't say in time whether the person may use
  * the app, the request is accepted but goes no further until that is known (`tasks/submit.ts`).
- * With `warnedOf`, it is
- * first checked whether the person was told of all who asked for the same ({@link acceptance}).
+ * With `warnedOf`, it is first checked whether the person was told of all who asked for the same
+ * ({@link acceptance}).
  */
 export async function acceptRequest(
   deps: IntakeDeps,

@@ -43,6 +43,6 @@ async function chosen(deps: IntakeDeps, value: ProjectValue | null, userId: stri
     return null;
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not accept a request");
-    return notAcceptedMessage(thrown).text;
+    return notAcceptedMessage(thrown, deps).text;
   }
 }
