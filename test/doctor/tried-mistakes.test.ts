@@ -31,7 +31,7 @@ it("says why the job service can't be used", async () => {
   );
 });
 
-it("says why what it tries over the network fails", { tags: "all" }, async () => {
+it("says why what it tries over the network fails", { tags: "all", timeout: 300_000 }, async () => {
   const place = await openDoctorPlace();
   await using _ = place.stack;
   const { stack, env, slack } = place;
@@ -184,7 +184,7 @@ it("says why the repository can't be used", { tags: "all" }, async () => {
   expect(await toldOf(place, "code host (docs)")).toMatch(
     /^The code host can't be reached\. Check codeHost\.apiUrl, the network, and HTTPS_PROXY if you set it\./,
   );
-  withProject({ repository: "http://repository.invalid/acme/docs", codeHost: { kind: "none" } });
+  withProject({ repository: "https://repository.invalid/acme/docs", codeHost: { kind: "none" } });
   expect(await toldOf(place, "repository (docs)")).toMatch(/^The git server can't be reached\. C/);
   withProject({ baseBranch: "master" });
   expect(await toldOf(place, "repository (docs)")).toBe(

@@ -24,7 +24,12 @@ async function startSides({ offers = {}, withoutScopes = [] }: Sides = {}) {
   const dir = resources.use(await openTempDir());
   const slack = resources.use(await startSlackSide({ withoutScopes }));
   const service = resources.use(await startJobServiceSide(offers));
-  const env = { ...environment(slack, service), STORE_URL: `sqlite://${dir.file("state.sqlite")}` };
+  // Any port, because several of these run at once.
+  const env = {
+    ...environment(slack, service),
+    PORT: "0",
+    STORE_URL: `sqlite://${dir.file("state.sqlite")}`,
+  };
   /** What the check writes, line by line, and whether it is fine. */
   async function check(settings: Record<string, string> = {}) {
     let written = "";
@@ -61,7 +66,7 @@ describe.concurrent("npm start -- --check", () => {
     }
     expect(service.calls.map(({ op }) => op)).toEqual(["get", "get"]);
     expect(slack.messages(DOCS)).toEqual([]);
-    expect(slack.socketMode.connections).toBe(0);
+    await slack.until(() => slack.socketMode.connections === 0);
     expect(existsSync(dir.file("state.sqlite"))).toBe(false);
   });
 

@@ -98,7 +98,7 @@ describe.concurrent("settings", () => {
       },
     });
     expect(await app.exit()).toBe(1);
-    const named = [...app.stderr.matchAll(/^ {2}- (\w+) must be \S/gm)].map((match) => match[1]);
+    const named = [...app.stderr.matchAll(/^ {2}- (\w+) \S/gm)].map((match) => match[1]);
     expect(named.toSorted()).toEqual(
       [
         "ALLOW_CHANNELS",

@@ -249,7 +249,7 @@ it.each([
 ])("a repository %j: %j", async (repository, isTaken) => {
   const settings = withProject({ repository });
   if (isTaken) await expect(load(settings)).resolves.toBeDefined();
-  else expect(await faultsOf(settings)).toContain("projects[0].repository must be");
+  else expect(await faultsOf(settings)).toMatch(/projects\[0\]\.repository (?:must be|has a password)/);
 });
 
 it.each(["main", "release/2.x", "docs_v2", "dokümantasyon"])(
@@ -344,7 +344,7 @@ it.each(SECRETS)(
       withProject({ model: secret, [secret]: 1 }),
     ]) {
       const message = await faultsOf(settings);
-      expect(message).toMatch(/looks like a secret/);
+      expect(message).toMatch(/looks like a secret|has a password/);
       expect(message).not.toContain(secret);
     }
   },

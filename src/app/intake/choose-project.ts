@@ -7,14 +7,20 @@ import type { IntakeDeps } from "./deps.ts";
 
 type Asker = Pick<Request, "teamId" | "userId" | "channelId">;
 
-/** The project of a person's request, by the one rule for it. `option` is what they named. */
+/**
+ * The project of a person's request, by the one rule for it. `option` is what they named. Rejects if
+ * the store can't say what they chose last, where that counts.
+ */
 export async function projectFor(
   deps: Pick<IntakeDeps, "projects" | "projectOfChannel" | "records">,
   asker: Asker,
   option: string | null,
 ): Promise<ProjectChoice> {
+  const { channelId } = asker;
+  const without = chooseProject(deps, { option, channelId, last: null });
+  if (without.kind !== "ask" && !(without.kind === "chosen" && without.because === "first")) return without;
   const { project: last = null } = (await deps.records.get("person", personId(asker))) ?? {};
-  return chooseProject(deps, { option, channelId: asker.channelId, last });
+  return chooseProject(deps, { option, channelId, last });
 }
 
 /** Keeps a request, and asks its person privately which project it is for. */

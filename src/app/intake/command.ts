@@ -74,7 +74,13 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       const answer = words.kind === "own-answer" ? words.answer : HELP;
       return say(ownAnswerMessage(answer, { projects: names, asksForProject: asksForProject(deps) }));
     }
-    const choice = await projectOf(deps, { teamId, userId, channelId }, words);
+    let choice: ProjectChoice;
+    try {
+      choice = await projectOf(deps, { teamId, userId, channelId }, words);
+    } catch (thrown) {
+      deps.logger.error({ err: thrown }, "could not look up what project a request is for");
+      return say(notAcceptedMessage(thrown, deps));
+    }
     if (choice.kind === "unknown-project") return refuse(choice);
     if (words.kind !== "prompt") {
       const draft = { version: 1, from: "command", ...place, quoted: null, responseUrl } as const;

@@ -10,9 +10,13 @@ import { at, looksSecret } from "./place.ts";
 export function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
   if (typeof value === "string") {
     if (!looksSecret(value)) return [];
+    const isAddress = URL.canParse(value) && new URL(value).password !== "";
     return [
-      `${at(path)} looks like a secret. Get a new one, because this one was in a file. Set an ` +
-        "environment variable to it, and name that variable here.",
+      isAddress
+        ? `${at(path)} has a password. Get a new one, because this one was in a file, and write the ` +
+          "address without it."
+        : `${at(path)} looks like a secret. Get a new one, because this one was in a file. Set an ` +
+          "environment variable to it, and name that variable here.",
     ];
   }
   if (typeof value !== "object" || value === null) return [];

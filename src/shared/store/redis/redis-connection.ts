@@ -5,6 +5,7 @@ import {
   ClientOfflineError,
   DisconnectsClientError,
   ErrorReply,
+  ReconnectStrategyError,
   type RedisClientType,
 } from "@redis/client";
 import type { Logger } from "../../machine/ports.ts";
@@ -225,7 +226,8 @@ export class RedisConnection implements AsyncDisposable {
     // The client only says that it is offline or has disconnected.
     const isAway = thrown instanceof ClientOfflineError || thrown instanceof DisconnectsClientError;
     const reason = (isAway ? [...this.#awayReasons].at(-1) : undefined) ?? messageOf(thrown);
-    const advice = redisAdvice(reason, codeOf(thrown), this.shown);
+    const cause = thrown instanceof ReconnectStrategyError ? thrown.originalError : thrown;
+    const advice = redisAdvice(reason, codeOf(cause), this.shown);
     const remedy = this.#options.remedy ?? (this.#wasReady ? REMEDY : (advice ?? START_REMEDY));
     return new StoreError(this.shown, reason, remedy, { cause: thrown });
   }
