@@ -8,8 +8,8 @@ import type { IntakeDeps } from "./deps.ts";
 type Asker = Pick<Request, "teamId" | "userId" | "channelId">;
 
 /**
- * The project of a person's request, by the one rule for it. `option` is what they named. Rejects if
- * the store can't say what they chose last, where that counts.
+ * The project of a person's request, by the one rule for it. `option` is what they named. Rejects
+ * if the store can't say what they chose last, where that counts.
  */
 export async function projectFor(
   deps: Pick<IntakeDeps, "projects" | "projectOfChannel" | "records">,
