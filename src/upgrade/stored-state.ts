@@ -53,7 +53,7 @@ export class StoredState {
     this.#clock = clock;
     this.#env = existsSync(join(folder, ".env")) ? parseEnv(readFileSync(join(folder, ".env"), "utf8")) : {};
     const url = this.#env["STORE_URL"]?.trim() || DEFAULT_STORE_URL;
-    this.isOnRedis = /^rediss?:/.test(url);
+    this.isOnRedis = /^redis(?:s|\+sentinel)?:/.test(url);
     const settings = join(folder, "service.yml");
     this.#service = existsSync(settings) ? loadServiceConfig(settings, null) : null;
     this.#files = [

@@ -57,7 +57,6 @@ export class Upgrade implements Disposable {
     const from = this.#releases.current();
     const { release: to, version, install } = await this.#releases.unpack(file);
     if (to === from) {
-      this.#releases.keepOnly([from]);
       say(`${version} is already installed.\n`);
       return true;
     }
@@ -74,8 +73,9 @@ export class Upgrade implements Disposable {
       say(`Asking the doctor of ${version}…\n`);
       const faults = await askDoctor(to, this.#place());
       for (const fault of faults) say(fault);
-      // Programs that don't run are a fault in themselves.
-      if (faults.length > 0 && units.length > 0) {
+      // Programs that don't run are a fault in themselves, and the new version may mend it.
+      const allRun = units.length > 0 && !(await this.#units.hasFailed(units));
+      if (faults.length > 0 && allRun) {
         throw new UpgradeError("Fix this, and try again. Nothing was changed.");
       }
     }
@@ -198,7 +198,8 @@ export class Upgrade implements Disposable {
 
   #wordsOfEnd({ from, to, units }: UpgradeJournal): string {
     const version = versionOfRelease(to);
-    if (!this.#state().hasSettings()) return `${version} is installed. Next: docs-agent-slack setup\n`;
+    if (!this.#state().hasSettings())
+      return `${version} is installed. Next: docs/install.md, with the setup.\n`;
     const changes =
       from === null ? "" : manifestChanges(this.#releases.pathOf(from), this.#releases.pathOf(to));
     const next =

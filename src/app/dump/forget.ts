@@ -97,6 +97,8 @@ async function remove(place: ForgettingStore, userId: string, found: StoredOfPer
   for (const id of found.taskIds) await queue.commit(() => ({ removes: [id], value: undefined }));
   for (const name of found.series) await store.series.remove(name);
   for (const key of found.setAside) await store.setAside.delete(key);
+  // With standbys of Redis, it waits until they have what came before it.
+  await queue.commit(() => ({ value: undefined }));
 }
 
 function askedWithout(

@@ -1,3 +1,4 @@
+import { commandOf } from "../../shared/machine/this-copy.ts";
 import { counted, plainLine } from "../../shared/text/text.ts";
 import type { LeftOfPerson } from "./find-person.ts";
 
@@ -24,7 +25,7 @@ export function leftText(userId: string, { turns, quotedIn, jobIds, posts, atHos
             "Put your workspace's address before these:\n",
           ...threads,
         ]),
-    `- At the job service: run npm run --silent service -- forget ${userId} there, if it is yours.\n`,
+    `- At the job service: run ${commandOf("service", `forget ${userId}`)} there, if it is yours.\n`,
     ...(pages.length === 0 ? [] : ["- At the code host: texts, comments and commits that may name them.\n"]),
     ...pages,
     "- In logs, in dumps and backups of the store, and in Redis's files until it rewrites them.\n",

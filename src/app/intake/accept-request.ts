@@ -44,6 +44,20 @@ export function notAcceptedMessage(thrown: unknown, { contact }: Pick<IntakeDeps
   );
 }
 
+/** Throws if what is written now would be on too few machines, so that nothing new is taken. */
+export function assertStoreSafe({ isStoreUnsafe }: Pick<IntakeDeps, "isStoreUnsafe">): void {
+  if (!isStoreUnsafe()) return;
+  throw new NotTakenError("A request wasn't taken, because it would be stored on too few machines.");
+}
+
+/**
+ * Resolves once a request that is known is on as many machines as a new one. Otherwise Slack would
+ * stop sending it again although it may still be lost.
+ */
+export function confirmKnown({ queue }: Pick<IntakeDeps, "queue">): Promise<void> {
+  return queue.commit(() => ({ value: undefined }));
+}
+
 /** Tells that something is kept on too few machines, or isn't taken for that; null otherwise. */
 export function tooFewMachinesMessage(thrown: unknown, contact: string): Rendered | null {
   if (isStoreUnconfirmed(thrown)) return onOneMachineMessage;
@@ -98,9 +112,7 @@ async function accept(
 ): Promise<Accepted> {
   const refusal = await whyRefused(deps, asked);
   if (refusal !== null && refusal.kind !== "unchecked") return { kind: "refused", refusal };
-  if (deps.isStoreUnsafe()) {
-    throw new NotTakenError("A request wasn't taken, because it would be stored on too few machines.");
-  }
+  assertStoreSafe(deps);
   // This must be about the current requester: a retry copies another person's request.
   const { isAdmitted: _, ...rest } = asked;
   const request: Request = refusal === null ? { ...rest, isAdmitted: true } : rest;

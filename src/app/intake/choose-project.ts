@@ -3,6 +3,7 @@ import { askingForProject } from "../rules/decisions/accept.ts";
 import type { ProjectRef } from "../rules/project.ts";
 import { PERSON_KEPT_MS, personId, type Write } from "../rules/records.ts";
 import type { Request } from "../rules/turn/request.ts";
+import { assertStoreSafe } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 
 type Asker = Pick<Request, "teamId" | "userId" | "channelId">;
@@ -24,7 +25,11 @@ export async function projectFor(
 }
 
 /** Keeps a request, and asks its person privately which project it is for. */
-export function askForProject(deps: Pick<IntakeDeps, "queue">, request: Request): Promise<void> {
+export async function askForProject(
+  deps: Pick<IntakeDeps, "queue" | "isStoreUnsafe">,
+  request: Request,
+): Promise<void> {
+  assertStoreSafe(deps);
   return deps.queue.commit((read) => askingForProject(read, request));
 }
 

@@ -1,6 +1,7 @@
 import { saysAnything } from "../rules/words/prompt.ts";
 import type { MessageRef, Request } from "../rules/turn/request.ts";
 import { besideOfRequest } from "../gather/gather-context.ts";
+import { confirmKnown } from "./accept-request.ts";
 import { actOnWords, answerAuthor } from "./act-on-words.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { placeOf } from "./place-of-words.ts";
@@ -23,7 +24,7 @@ export async function takeMessage(
   ]);
   const request = requestOf(deps, message, typed);
   const at = await placeOf(deps, request);
-  if (at.isKnown) return;
+  if (at.isKnown) return confirmKnown(deps);
   const { isTelling, beside } = message;
   const how = { wanted: "thread", isTelling: isTelling && beside !== null && saysAnything(beside) } as const;
   const taken = await actOnWords(deps, request, at, how);

@@ -1,8 +1,7 @@
-import { configuredProject } from "../rules/ports/job-service.ts";
 import { choiceNamed, type Question } from "../rules/thread/question.ts";
 import type { AskedQuestion, Read } from "../rules/records.ts";
 import { isForgotten } from "../rules/forgotten/forgotten.ts";
-import { newestOfThread } from "../rules/thread/follow-up.ts";
+import { jobInThread, newestOfThread } from "../rules/thread/follow-up.ts";
 import { isReply, type Request } from "../rules/turn/request.ts";
 import { isDirect, requestListOf } from "../rules/thread/request-list.ts";
 import { questionOf, type Turn } from "../rules/turn/turn.ts";
@@ -43,6 +42,7 @@ export async function placeOf(deps: IntakeDeps, request: Request): Promise<Messa
     return {
       turns,
       isKnown: isKnown(read, request) || turns.some((turn) => wasTaken(turn, request.id)),
+      hasProject: givesProject(jobInThread(read, request, deps.projects)),
       isOwn: isInThread && turnFor(deps, read, request, "own-open-request") !== undefined,
     };
   });
@@ -59,15 +59,18 @@ export async function placeOf(deps: IntakeDeps, request: Request): Promise<Messa
     question: question && { choices: labelsOf(question), takesWords: question.allowsText },
     projects: namesOf(deps.projects),
   };
-  const hasProject =
-    place.hasJob &&
-    found.turns.some(({ request: { project } }) => configuredProject(deps.projects, project) !== undefined);
+  const hasProject = place.hasJob && found.hasProject;
   return { place, asked, isKnown: found.isKnown, hasProject, isOwn: found.isOwn };
 }
 
 /** The same place once nothing there can be answered. */
 export function withoutQuestion(at: MessagePlace): MessagePlace {
   return { ...at, asked: null, place: { ...at.place, question: null } };
+}
+
+/** True if a request there is in the project of a job. A turn that ended without one has none. */
+function givesProject(job: ReturnType<typeof jobInThread>): boolean {
+  return job.kind === "closed" ? job.project !== null : job.kind !== "none";
 }
 
 function isKnown(read: Read, { id }: Request): boolean {

@@ -39,7 +39,8 @@ async function chosen(deps: IntakeDeps, value: ProjectValue | null, userId: stri
     const accepted = await acceptOrAsk(deps, request, isInThread ? "separate-job" : "own-job");
     if (accepted.kind === "refused") return refusalText(accepted.refusal);
     if (accepted.kind === "not-allowed") return accepted;
-    await rememberProject(deps, request, project);
+    // A second press changes nothing.
+    if (accepted.kind !== "known") await rememberProject(deps, request, project);
     return null;
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not accept a request");

@@ -10,7 +10,7 @@ import { PRESS_NOT_KEPT, QUESTION_CLOSED, REPLY_NOT_KEPT } from "../messages/sho
 import { asking, keepReplyMs } from "../rules/decisions/accept.ts";
 import { replyAnswering } from "../rules/decisions/answering.ts";
 import { whyRefused } from "./access.ts";
-import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
+import { acceptRequest, confirmKnown, notAcceptedMessage } from "./accept-request.ts";
 import { actOnWords, answerAuthor } from "./act-on-words.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { causeOf, ofMembers, requestOf } from "./message-to-app.ts";
@@ -73,7 +73,7 @@ export async function takeReply(deps: IntakeDeps, message: PersonMessage): Promi
   if (isRefused && isNobodys) return;
   const request = requestOf(deps, await ofMembers(deps, message), typed);
   const at = await placeOf(deps, request);
-  if (at.isKnown) return;
+  if (at.isKnown) return confirmKnown(deps);
   if (deps.followUps === "requester") {
     if (isRefused && at.isOwn) return answerAuthor(deps, request, { kind: "refused", refusal });
     if (isRefused) return;

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import type { Logger } from "../../shared/machine/ports.ts";
+import { commandOf } from "../../shared/machine/this-copy.ts";
 import { counted } from "../../shared/text/text.ts";
 import { forgetPerson } from "../jobs/forget-person.ts";
 import type { FoundPerson } from "../jobs/people-store.ts";
@@ -46,7 +47,7 @@ function forgottenText(user: string, { turns, quotedIn, jobIds, left }: FoundPer
     "Numbers stay: outcomes, tokens, cost, and a hash in place of the person's id.\n\n" +
     "What stays elsewhere, and has to be removed there:\n" +
     "- In Slack: the person's messages, and those of Docs Agent.\n" +
-    "- In the Slack app's store: run npm run --silent state -- forget there, with their id in Slack.\n" +
+    `- In the Slack app's store: run ${commandOf("state", "forget")} there, with their id in Slack.\n` +
     `${host}${atHost}` +
     "- At the providers of models: what they keep of the agent's calls.\n" +
     "- In backups of the data folder, and in the mirrors of your repositories: what was committed.\n"

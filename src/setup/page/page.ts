@@ -18,11 +18,14 @@ type Look = { step?: string; tried?: string };
 
 /** The setup's page as it is now. It holds no secret. */
 export async function setupPage(run: SetupRun, look: Look): Promise<Html> {
+  // What changes from here on is shown by the next look.
+  const { changes } = run;
   const tried = run.steps.find(({ id }) => id === (run.busy ?? look.tried)) ?? null;
   const isTriedDone = tried !== null && run.busy === null && isWell(run, tried);
   const asked = run.steps.find(({ id }) => id === look.step) ?? null;
   const shown = isTriedDone ? run.next() : (tried ?? asked ?? run.next());
   const first = await firstRequestOf(run);
+  const version = versionText(changes, first);
   const body = shown === null ? lastPart(first) : await stepPart(run, shown);
   return html`<!doctype html>
     <html lang="en">
@@ -38,7 +41,7 @@ export async function setupPage(run: SetupRun, look: Look): Promise<Html> {
       <body>
         <header><h1>Set up Docs Agent</h1></header>
         ${steps(run, shown)}
-        <main data-version="${versionText(run, first)}" ${run.busy === null ? "" : "data-busy"}>
+        <main data-version="${version}" ${run.busy === null ? "" : "data-busy"}>
           ${isTriedDone && tried !== null ? doneTry(run, tried) : ""} ${body}
         </main>
         <noscript><p>Load this page again to see how it goes on.</p></noscript>
@@ -48,10 +51,11 @@ export async function setupPage(run: SetupRun, look: Look): Promise<Html> {
 
 /** Changes whenever the page would look different. */
 export async function versionOf(run: SetupRun): Promise<string> {
-  return versionText(run, await firstRequestOf(run));
+  const { changes } = run;
+  return versionText(changes, await firstRequestOf(run));
 }
 
-function versionText({ changes }: SetupRun, first: FirstRequest | null): string {
+function versionText(changes: number, first: FirstRequest | null): string {
   return [changes, first?.status, first?.link].join(" ");
 }
 

@@ -156,7 +156,7 @@ describe.each(KINDS)("on %s", (kind) => {
     expect(text).toContain("  /archives/C0DOCS/p1700000000000000: 6 messages\n");
     for (const job of ["job-1", "job-2", "job-4"]) expect(text).toContain(`\n  ${prOf(job)}\n`);
     expect(text).not.toContain(prOf("job-3"));
-    expect(text).toMatch(/- At the job service: run npm run --silent service -- forget U0ANA there/);
+    expect(text).toMatch(/- At the job service: run npm run service -- forget U0ANA there/);
     expect(text).toMatch(/\nForgot U0ANA\.\n$/);
 
     await using backend = await openStored(store);
@@ -259,7 +259,7 @@ describe.each(KINDS)("on %s", (kind) => {
 
 it(
   "killed before or after any commit of the process, is done by the next run",
-  { tags: "all", timeout: 240_000 },
+  { tags: "all", timeout: 600_000 },
   async () => {
     let commit = 1;
     for (let hasDied = true; hasDied && commit < 60; commit += 1) {

@@ -222,8 +222,8 @@ export function askingBeside(request: Request, { turn, mayAdd }: SameRequest): P
  * once, however often the request arrives. The request's project counts for nothing until then.
  */
 export function askingForProject(read: Read, request: Request): Plan<void> {
-  if (read("turn", request.id) !== undefined || read("reply", request.id) !== undefined)
-    return { value: undefined };
+  const isKnown = read("turn", request.id) !== undefined || read("reply", request.id) !== undefined;
+  if (isKnown || isForgotten(read, request.id)) return { value: undefined };
   return askingOf({ version: 1, request, asksProject: true }, DRAFT_KEPT_MS, "ask-project");
 }
 

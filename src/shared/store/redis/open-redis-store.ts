@@ -50,7 +50,8 @@ export async function openRedisStore<R extends Kinds>(options: OpenRedisStoreOpt
     get risk() {
       return risk;
     },
-    isUnsafe: () => confirmations?.isUnsafe ?? false,
+    // While Redis itself is away, nothing is stored at all.
+    isUnsafe: () => redis.client.isReady && (confirmations?.isUnsafe ?? false),
     async check() {
       await redis.ask((client) => client.set(`${redis.prefix}:probe`, String(clock.now())));
       confirmations?.assertSafe();

@@ -12,7 +12,11 @@ const RECONNECT_AT_MOST_MS = 1_000;
 const Fields = z
   .array(z.string())
   .transform((words) => new Map(words.flatMap((word, n) => (n % 2 === 0 ? [[word, words[n + 1]]] : []))));
-const Primary = z.object({ ip: z.string().min(1), port: z.coerce.number(), epoch: z.coerce.number() });
+const Named = z.tuple([z.string().min(1), z.coerce.number()]);
+const Epoch = z.coerce.number();
+
+/** What one Sentinel says. A higher epoch is newer. */
+type Primary = Address & { epoch: number };
 
 type Credentials = Pick<RedisLocation, "username" | "password">;
 
@@ -24,6 +28,8 @@ export class RedisSentinels {
   readonly #name: string;
   readonly #auth: string[];
   readonly #links: RedisLink[];
+  /** That of the answer that was followed last. */
+  #epoch = 0;
 
   constructor({ name, addresses }: SentinelsAt, { username, password }: Credentials) {
     this.#name = name;
@@ -53,13 +59,20 @@ export class RedisSentinels {
   /**
    * Asks all of them. Resolves to the primary's address, by the newest of their answers: one that
    * is cut off from the others may still name an earlier primary. Rejects with the reason if none
-   * answers within two seconds.
+   * answers within two seconds, or if a minority answers that knows less than was known before.
    */
   async find(): Promise<Address> {
     const answers = await Promise.allSettled(this.#links.map((link) => this.#ask(link)));
     const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
     const [newest] = found.toSorted((a, b) => b.epoch - a.epoch);
-    if (newest !== undefined) return { host: newest.ip, port: newest.port };
+    if (newest !== undefined) {
+      // Sentinels that were set up anew begin with a low epoch, and so most of them have one then.
+      if (newest.epoch < this.#epoch && 2 * found.length <= this.#links.length) {
+        throw new Error(`only Sentinels answer that name an earlier primary of ${this.#name}`);
+      }
+      this.#epoch = newest.epoch;
+      return { host: newest.host, port: newest.port };
+    }
     const reasons = answers.flatMap((answer) =>
       answer.status === "rejected" ? [messageOf(answer.reason)] : [],
     );
@@ -70,21 +83,36 @@ export class RedisSentinels {
     for (const link of this.#links) link.close();
   }
 
-  async #ask(link: RedisLink): Promise<z.infer<typeof Primary>> {
+  async #ask(link: RedisLink): Promise<Primary> {
     await link.untilReady(ANSWER_WITHIN_MS);
-    const fields = Fields.parse(await inTime(this.#primaryOf(link)));
-    const epoch = fields.get("config-epoch");
-    return Primary.parse({ ip: fields.get("ip"), port: fields.get("port"), epoch });
+    return inTime(this.#primaryOf(link));
   }
 
-  async #primaryOf({ client }: RedisLink): Promise<unknown> {
-    const command = ["SENTINEL", "MASTER", this.#name];
+  async #primaryOf({ client }: RedisLink): Promise<Primary> {
+    const fields = Fields.parse(await this.#send(client, ["SENTINEL", "MASTER", this.#name]));
+    // During a failover, the fields have the new epoch with the earlier address.
+    const named = await this.#send(client, ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", this.#name]);
+    const [host, port] = Named.parse(named);
+    return { host, port, epoch: Epoch.parse(fields.get("config-epoch")) };
+  }
+
+  async #send(client: RedisLink["client"], command: string[]): Promise<unknown> {
     try {
       return await client.sendCommand(command);
     } catch (thrown) {
       if (!messageOf(thrown).startsWith("NOAUTH") || this.#auth.length === 0) throw thrown;
-      await client.sendCommand(["AUTH", ...this.#auth]);
+      await this.#logIn(client);
       return client.sendCommand(command);
+    }
+  }
+
+  /** Sentinels often have a password and no users, whatever Redis has. */
+  async #logIn(client: RedisLink["client"]): Promise<void> {
+    try {
+      await client.sendCommand(["AUTH", ...this.#auth]);
+    } catch (thrown) {
+      if (!messageOf(thrown).startsWith("WRONGPASS") || this.#auth.length < 2) throw thrown;
+      await client.sendCommand(["AUTH", ...this.#auth.slice(1)]);
     }
   }
 }
