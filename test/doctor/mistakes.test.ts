@@ -23,11 +23,12 @@ const WANT_APP_TOKEN =
   "an app-level token (xapp-…) with the scope connections:write, or leave it out to use HTTP.";
 const WANT_PROJECTS =
   'DOCS_AGENT_PROJECTS must be a JSON array of 1 to 100 projects such as [{"name":"docs","id":"…"}], each ' +
-  "with name, id and, where they differ, apiKey, baseUrl and idempotencyKeys";
+  "with name, id and, where they differ, apiKey, baseUrl, idempotencyKeys and channels (ids of the channels " +
+  "that use it)";
 const WANT_STORE =
   "STORE_URL must be sqlite://path, such as sqlite://./data/docs-agent.sqlite, or redis://host:6379 for " +
-  "several replicas (in a password, write # as %23, / as %2F, ? as %3F and % as %25), or memory://, which " +
-  "loses everything when the process ends.";
+  "several replicas (in a password, write # as %23, / as %2F, ? as %3F and % as %25), or " +
+  "redis+sentinel://a,b,c/name, or memory://, which loses everything when the process ends.";
 const PLACEHOLDER = "is still a placeholder. Set it to the real one.";
 const HAS_QUOTES = "has quotes around its value. Remove them.";
 

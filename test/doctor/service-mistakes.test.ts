@@ -67,7 +67,8 @@ const SERVICE_VARIATIONS: readonly Mistake[] = [
   [
     "a token in the address, once",
     project({ repository: `https://me:${TOKEN}@github.com/acme/docs` }),
-    `${AT}.repository ${IS_SECRET}`,
+    `${AT}.repository has a password. Get a new one, because this one was in a file, and write the address ` +
+      "without it.",
   ],
   [
     "a product's name as preset",

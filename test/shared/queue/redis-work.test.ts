@@ -10,7 +10,7 @@ import { startRedisServer } from "../../support/redis-server.ts";
 
 /** Neither claim, records, limits, writes, appends nor an end: only a task. */
 function addOf(id: string) {
-  const args = ["", "", "0", "0", "0", "0", "", "1", id, "note", "rest", "once", "null", "0"];
+  const args = ["", "", "0", "0", "0", "0", "", "0", "1", id, "note", "rest", "once", "null", "0"];
   return { kind: "commit" as const, args };
 }
 
