@@ -154,11 +154,16 @@ describe.for(Array.from({ length: RUNS }, (_, n) => n + 1))("failover with a par
     expect(lost).toBe(0);
   }, 180_000);
 
-  it("loses what was acknowledged if Sentinels do so and nothing waits for standbys", async () => {
-    const { total, lost } = await failOverBySentinels(0);
-    console.log(`failover by Sentinels without standbys=1: ${lost} of ${total} lost`);
-    expect(lost).toBeGreaterThan(0);
-  }, 180_000);
+  // A quick partition loses nothing now and then, and the test below shows the same for certain.
+  it(
+    "loses what was acknowledged if Sentinels do so and nothing waits for standbys",
+    { tags: "nightly", timeout: 180_000 },
+    async () => {
+      const { total, lost } = await failOverBySentinels(0);
+      console.log(`failover by Sentinels without standbys=1: ${lost} of ${total} lost`);
+      expect(lost).toBeGreaterThan(0);
+    },
+  );
 
   it("loses what was acknowledged if nothing waits for standbys", { timeout: 180_000 }, async () => {
     const { total, lost } = await failOver({ standbys: 1, confirmed: 0 });
