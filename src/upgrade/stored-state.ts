@@ -19,6 +19,7 @@ import type { Clock } from "../shared/machine/ports.ts";
 import { ownFile } from "../shared/store/sqlite/file-owner.ts";
 import { StoreInUseError } from "../shared/store/store-errors.ts";
 import { moveTo } from "./durable.ts";
+import { isRedisUrl } from "../shared/store/redis/redis-location.ts";
 
 const SETTINGS = [".env", "service.yml"];
 /** What a release changes when it takes a request or works on one. */
@@ -53,7 +54,7 @@ export class StoredState {
     this.#clock = clock;
     this.#env = existsSync(join(folder, ".env")) ? parseEnv(readFileSync(join(folder, ".env"), "utf8")) : {};
     const url = this.#env["STORE_URL"]?.trim() || DEFAULT_STORE_URL;
-    this.isOnRedis = /^redis(?:s|\+sentinel)?:/.test(url);
+    this.isOnRedis = isRedisUrl(url);
     const settings = join(folder, "service.yml");
     this.#service = existsSync(settings) ? loadServiceConfig(settings, null) : null;
     this.#files = [
