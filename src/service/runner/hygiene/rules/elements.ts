@@ -1,5 +1,4 @@
-import type { DocPage } from "../page.ts";
-import { anyOf, isForm, type Trace, keyOfText, lineTextAt, type Rule, shown } from "../rule.ts";
+import { type Trace, keyOfText, lineTextAt, type Rule, shown } from "../rule.ts";
 import type { Tag } from "../tags.ts";
 
 /** HTML lets these go without an end. */
@@ -82,48 +81,4 @@ export const script: Rule = (page) => {
     });
   }
   return found;
-};
-
-/** Tools that read comments. */
-const TOOLS = anyOf(
-  "markdownlint, prettier, eslint, textlint, spell-?checker, remark, vale, alex, write-?good, dprint, " +
-    "biome, mdformat, rumdl, pyml, codespell, cspell, ltex, htmlhint, html-validate, doctoc, no ?toc, " +
-    "omit in toc, tocstop, doc-gen, auto-?generated, generated, all-contributors, spdx, copyright, " +
-    String.raw`license, doctest, noqa, deno-fmt, deno-lint, [#!@][\w-]+, mdx-\w+, markdown-\w+, ts-\w+`,
-);
-/** Words that tools read, and sentences begin with. */
-const SWITCHES = anyOf(
-  "lint, truncate, more, excerpt, toc, start, end, begin, stop, include, import, embed, snippet, region, " +
-    "endregion, skip, ignore, fmt, tabs?, panels?",
-);
-const MAX_SWITCH_WORDS = 3;
-const DIRECTIVE = new RegExp(String.raw`^\W*(?:${TOOLS}\b|[\w-]+[:=]\S|$)`, "i");
-const SWITCH = new RegExp(String.raw`^\W*(?:${SWITCHES}\b|[\w-]+:\s)`, "i");
-const MIN_WORDS = 3;
-
-/** A new note that no reader sees. What stood on the page before may have been commented out. */
-export const comment: Rule = (page, before) => {
-  if (isForm(page)) return [];
-  const known = before === null ? "" : keyOfText(before.prose);
-  const found: Trace[] = [];
-  const add = (at: number, text: string) => {
-    const words = text.match(/[\p{L}\d]{2,}/gu) ?? [];
-    if (words.length < MIN_WORDS || DIRECTIVE.test(text)) return;
-    if (words.length <= MAX_SWITCH_WORDS && SWITCH.test(text)) return;
-    if (text.split("\n").some((line) => line.trim() !== "" && known.includes(keyOfText(line)))) return;
-    found.push({ at, key: keyOfText(text), says: `Readers don't see this comment: ${shown(text.trim())}.` });
-  };
-  for (const { from, to } of page.comments) {
-    add(from, page.text.slice(from, to).replace(/^(?:<!--+|\{\s*\/\*+)|(?:--+>|\*+\/\s*\})$/g, ""));
-  }
-  const pattern = LINE_COMMENTS[page.markup];
-  if (pattern !== undefined)
-    for (const match of page.prose.matchAll(pattern)) add(match.index, match[1] ?? match[2] ?? "");
-  return found;
-};
-
-const LINE_COMMENTS: Partial<Record<DocPage["markup"], RegExp>> = {
-  markdown: /^\[(?:\/\/|comment)\]:\s*(?:#|<>)\s*["'(](.*)["')]\s*$/gim,
-  rst: /^\.\. (?![\w:+.-]+::|_|\[|\|)(.+)$/gm,
-  asciidoc: /^\/\/(?!\/)\s?(.+)$/gm,
 };

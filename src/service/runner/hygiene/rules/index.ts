@@ -1,7 +1,8 @@
 import type { HygieneRule } from "../../../config/hygiene-rules.ts";
 import type { Rule } from "../rule.ts";
 import { blockMark } from "./block-marks.ts";
-import { comment, openTag, script } from "./elements.ts";
+import { comment } from "./comments.ts";
+import { openTag, script } from "./elements.ts";
 import { openContainer, openFence } from "./fences.ts";
 import { openMark, undefinedReference } from "./leftover.ts";
 import { controlCharacter, encoding } from "./letters.ts";

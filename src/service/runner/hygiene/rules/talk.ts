@@ -5,7 +5,8 @@ const PART = anyOf(
   "page, file, document, documentation, docs, doc, version, section, text, content, markdown, paragraph, " +
     "table, code",
 );
-const DONE = anyOf(
+/** What an agent did, in one word. */
+export const DONE = anyOf(
   "updated, changed, fixed, added, revised, corrected, rewritten, edited, made, removed, replaced",
 );
 /** Tutorials have updated code and files, too. */
