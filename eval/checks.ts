@@ -1,6 +1,6 @@
 import picomatch from "picomatch";
 import { z } from "zod";
-import { changedPaths, type Files, patchOf, textOf } from "./files.ts";
+import { changedLines, changedPaths, type Files, textOf } from "./files.ts";
 import { brokenLinks } from "./links.ts";
 import { layoutsOf, withoutComments } from "./page/blocks.ts";
 import { sectionsUnder } from "./page/sections.ts";
@@ -214,9 +214,7 @@ function stands(check: Extract<Check, { kind: "stands" }>, result: Files): Probl
 
 function size(check: Extract<Check, { kind: "size" }>, { before, after }: Solved): Problem {
   const files = changedPaths(before, after).length;
-  const lines = patchOf(before, after)
-    .split("\n")
-    .filter((line) => /^[+-](?!\+\+ |-- )/.test(line)).length;
+  const lines = changedLines(before, after).length;
   if (files <= check.files && lines <= check.lines) return null;
   return `${lines} lines in ${files} files changed; expected at most ${check.lines} in ${check.files}.`;
 }

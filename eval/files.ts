@@ -72,6 +72,13 @@ export function patchOf(base: Files, result: Files): string {
     .join("");
 }
 
+/** The lines that a change adds and removes, each with its mark. Files that aren't text have none. */
+export function changedLines(base: Files, result: Files): string[] {
+  return parsePatch(patchOf(base, result))
+    .flatMap(({ hunks }) => hunks.flatMap(({ lines }) => lines))
+    .filter((line) => /^[+-]/.test(line));
+}
+
 /** The paths of files that were added, removed or changed. */
 export function changedPaths(base: Files, result: Files): string[] {
   const paths = new Set([...base.keys(), ...result.keys()]);

@@ -45,11 +45,11 @@ export const TaskFile = z.strictObject({
   context: z.array(Name).default([]),
   /** Many pages, made by a pattern in which `{n}` counts from 1. */
   pages: z.array(z.strictObject({ count: z.int().min(1).max(5000), path: Text, text: Text })).default([]),
-  /** Says whether files should change at all. */
   /** The repository as it stood in a commit, in place of `repository/`: a path from the task's. */
   at: z.strictObject({ repository: Text, commit: z.string().regex(/^[\da-f]{40}$/) }).optional(),
   /** For a task that was mined, the day of its commit, and whose words the request has. */
   mined: z.strictObject({ date: z.iso.date(), request: z.enum(["issue", "told"]) }).optional(),
+  /** Says whether files should change at all. */
   expects: z.enum(["change", "no-change"]),
   checks: z.array(Check),
   /**

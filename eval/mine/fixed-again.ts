@@ -22,14 +22,8 @@ export async function fixedAgain(
     const last = later.flatMap(({ files }) => files.find((file) => file.path === path)?.after ?? []).at(0);
     if (last === undefined) continue;
     const text = (await blobsIn(gitDir, [last])).get(last)?.toString() ?? after;
-    const tokens = places.filter((place) => place.path === path);
-    if (
-      isUndone(
-        { before, after, text },
-        tokens.flatMap(({ brought }) => brought),
-      )
-    )
-      return true;
+    const tokens = places.flatMap((place) => (place.path === path ? place.brought : []));
+    if (isUndone({ before, after, text }, tokens)) return true;
   }
   return false;
 }

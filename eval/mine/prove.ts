@@ -1,15 +1,12 @@
-import type { Files } from "../files.ts";
+import { changedPaths, type Files } from "../files.ts";
 import { EXPECTED, judge, type Judging } from "../judge.ts";
 import { damaged, DAMAGES } from "../reach/damages.ts";
-import { LAYOUTS, varied, VARIANTS } from "../reach/variants.ts";
-import { changedPaths } from "../files.ts";
+import { LAYOUTS, ONLY_INSIDE, varied, VARIANTS } from "../reach/variants.ts";
 import type { Reason } from "./screen.ts";
 
 /** So many kinds of damage may pass, because some are right by chance. */
 const MAX_LAX = 2;
 const MIN_VARIANTS = 3;
-/** Elsewhere, it would be a change that nobody asked for. */
-const ONLY_INSIDE = new Set(["sentence-added", "with-a-thousands-mark"]);
 
 /** Why a mined task tells nothing, with what was found. Null if it tells right from wrong. */
 export type Doubt = { reason: Reason; says: string } | null;

@@ -62,8 +62,7 @@ function withoutLine(isLine: (line: string, at: number, all: string[]) => boolea
   };
 }
 
-/** What must not happen outside of a change, by its kind. */
-export const DAMAGES: Readonly<Record<string, Damage>> = {
+const DAMAGES_OF_BOTH_HALVES: Readonly<Record<string, Damage>> = {
   "conflict-markers": onKept(["prose"], (text) => `<<<<<<< HEAD\n${text}\n=======\n${text}\n>>>>>>> docs`),
   "chat-talk": beside("Certainly! Here is the updated page:"),
   "not-inserted": onKept(
@@ -94,7 +93,10 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
   "invented-advice": beside(
     "We recommend to try this on a copy before you go on, because it can't be undone.",
   ),
-  // These are only in the half that is held out.
+};
+
+/** Kinds that nobody looked at while the judge was tuned. */
+const NEW_DAMAGES: Readonly<Record<string, Damage>> = {
   "paragraphs-swapped": (pages, seed) => {
     const places = pages.flatMap((page) =>
       page.parts.flatMap(({ kind }, at) => {
@@ -130,8 +132,10 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
   ),
 };
 
-/** The kinds that nobody looks at while the judge is tuned. */
-export const HELD_OUT_DAMAGES = new Set(Object.keys(DAMAGES).slice(-6));
+/** What must not happen outside of a change, by its kind. */
+export const DAMAGES: Readonly<Record<string, Damage>> = { ...DAMAGES_OF_BOTH_HALVES, ...NEW_DAMAGES };
+/** The kinds that are only in the half that is held out. */
+export const HELD_OUT_DAMAGES: ReadonlySet<string> = new Set(Object.keys(NEW_DAMAGES));
 
 /** Does a damage to a solution. Null if it can't be done there. */
 export function damaged(kind: string, base: Files, reference: Files, seed: string): Files | null {

@@ -17,7 +17,7 @@ export function numberOf(words: string): number {
   return createHash("sha256").update(words).digest().readUInt32BE(0);
 }
 
-/** The pages of a solution that differ from the base, or else all of them. */
+/** The pages of a solution that differ from the base. */
 export function partedPages(base: Files, result: Files): PartedPage[] {
   const isPage = (path: string) => /\.mdx?$/.test(path) && result.has(path);
   const changed = changedPaths(base, result).filter(isPage);

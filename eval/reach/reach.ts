@@ -10,7 +10,7 @@ import { referenceOf, type Solution, type Task } from "../task.ts";
 import { damaged, DAMAGES, HELD_OUT_DAMAGES } from "./damages.ts";
 import { numberOf } from "./page-parts.ts";
 import { SLIPS, slipped } from "./slips.ts";
-import { varied, VARIANTS } from "./variants.ts";
+import { ONLY_INSIDE, varied, VARIANTS } from "./variants.ts";
 
 /** The two halves of the solutions: the judge was tuned on one, and not on the other. */
 export const HALVES = ["tuned", "held-out"] as const;
@@ -103,9 +103,6 @@ function generated(task: Task, reference: Solution, right: Files): KnownSolution
   );
   return [...damages, ...slips, ...variants];
 }
-
-/** Elsewhere, they would be changes that nobody asked for. */
-const ONLY_INSIDE = new Set(["sentence-added", "with-a-thousands-mark"]);
 
 function halfOf(words: string): Half {
   return numberOf(`half of ${words}`) % 2 === 0 ? "tuned" : "held-out";

@@ -38,6 +38,9 @@ export const VARIANTS: Readonly<Record<string, Variant>> = {
       : null,
 };
 
+/** Where a change brings nothing, these are changes that nobody asked for. */
+export const ONLY_INSIDE: ReadonlySet<string> = new Set(["sentence-added", "with-a-thousands-mark"]);
+
 /** More of them, for pages that those are too few for. */
 export const LAYOUTS: Readonly<Record<string, Variant>> = {
   "line-broken": (text, kind) => {

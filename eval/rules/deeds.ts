@@ -1,4 +1,4 @@
-import { changedPaths, type Files, patchOf } from "../files.ts";
+import { changedLines, changedPaths, type Files } from "../files.ts";
 import { sentencesOf } from "../page/statements.ts";
 import { outsideDeed } from "./outside-deeds.ts";
 import { listed, type Problem, type Solved } from "./solved.ts";
@@ -98,10 +98,4 @@ function namesUntouched(
     const stem = (file.split("/").at(-1) ?? file).replace(/\.\w+$/, "");
     return !changedLines(before, after).some((line) => line.includes(stem));
   });
-}
-
-function changedLines(before: Files, after: Files): string[] {
-  return patchOf(before, after)
-    .split("\n")
-    .filter((line) => /^[+-](?!\+\+ |-- )/.test(line));
 }

@@ -96,13 +96,12 @@ function knownIn({ before, reference, contexts, told }: Solved): Known {
     knownOf.set(before, known);
   }
   const more = textsOf(inReference).join("\n");
-  const told_ = quantitiesIn(told);
   return {
     text: `${known.text}\n${more}`,
     numbers: new Set([...known.numbers, ...numbersIn(more)]),
     quantities: [
       ...inReference.flatMap(([path, content]) => quantitiesIn(textOf(content) ?? "", localeOf(path))),
-      ...told_,
+      ...quantitiesIn(told),
     ],
   };
 }
