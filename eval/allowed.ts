@@ -1,6 +1,5 @@
 import type { Check } from "./checks.ts";
-import type { Files } from "./files.ts";
-import { textsOf } from "./rules/facts.ts";
+import { type Files, textsOf } from "./files.ts";
 import type { Solved } from "./rules/solved.ts";
 
 /** A pattern with these takes whatever stands between its words. */

@@ -1,10 +1,10 @@
 import picomatch from "picomatch";
 import { z } from "zod";
-import { changedLines, changedPaths, type Files, textOf } from "./files.ts";
+import { changedLines, changedPaths, type Files, textOf, textsOf } from "./files.ts";
 import { brokenLinks } from "./links.ts";
-import { layoutsOf, withoutComments } from "./page/blocks.ts";
+import { layoutsOf, matterOf, withoutComments } from "./page/blocks.ts";
 import { sectionsUnder } from "./page/sections.ts";
-import { answerProblem, type Fact, factProblem, textsOf, valueOf } from "./rules/facts.ts";
+import { answerProblem, type Fact, factProblem, valueOf } from "./rules/facts.ts";
 import { neverProblem } from "./rules/never.ts";
 import { saidOfProblem } from "./rules/said-of.ts";
 import { listed, type Problem, type Solved } from "./rules/solved.ts";
@@ -111,8 +111,6 @@ export const Check = z.discriminatedUnion("kind", [
 ]);
 export type Check = z.infer<typeof Check>;
 
-const FRONT_MATTER = /^---\r?\n[^]*?\r?\n---(?=\r?\n|$)/;
-
 /** Decides one check. Resolves to its problem, or to null if it passes. */
 export async function problemOf(check: Check, solved: Solved): Promise<Problem> {
   switch (check.kind) {
@@ -217,10 +215,6 @@ function size(check: Extract<Check, { kind: "size" }>, { before, after }: Solved
   const lines = changedLines(before, after).length;
   if (files <= check.files && lines <= check.lines) return null;
   return `${lines} lines in ${files} files changed; expected at most ${check.lines} in ${check.files}.`;
-}
-
-function matterOf(text: string): string {
-  return FRONT_MATTER.exec(text)?.[0] ?? "";
 }
 
 /** The text files that a check is about, or what stands below its heading in them. */

@@ -95,6 +95,14 @@ export function textOf(content: Buffer | undefined): string | null {
   return content === undefined || isBinary(content) ? null : content.toString("utf8");
 }
 
+/** The text files among these paths. */
+export function textsOf(files: Files, isMeant: (path: string) => boolean): [path: string, text: string][] {
+  return [...files].flatMap(([path, content]): [string, string][] => {
+    const text = isMeant(path) ? textOf(content) : null;
+    return text === null ? [] : [[path, text]];
+  });
+}
+
 function isBinary(content: Buffer | undefined): boolean {
   return content?.includes(0) ?? false;
 }

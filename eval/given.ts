@@ -1,14 +1,11 @@
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { type Files, readFiles } from "./files.ts";
+import { git } from "./git.ts";
 import { Report } from "./report-schema.ts";
 import { EvalOptionError } from "./settings.ts";
-
-const CLONE_TIMEOUT_MS = 600_000;
 
 /**
  * The newest files on a repository's default branch, or the files of a folder. Rejects with an
@@ -19,9 +16,8 @@ export async function filesOf(repository: string): Promise<Files> {
   try {
     const isFolder = existsSync(repository) && !existsSync(join(repository, ".git"));
     if (isFolder) return await readFiles(repository);
-    const flags = ["-c", "core.symlinks=false"];
-    const what = ["clone", "--quiet", "--depth=1", "--", repository, folder];
-    await promisify(execFile)("git", [...flags, ...what], { timeout: CLONE_TIMEOUT_MS });
+    const flags = ["-c", "core.symlinks=false", "--quiet", "--depth=1"];
+    await git(["clone", ...flags, "--", repository, folder]);
     return await readFiles(folder);
   } catch (error) {
     const why = error instanceof Error ? (error.message.trim().split("\n").at(-1) ?? "") : "";

@@ -1,6 +1,6 @@
 import type { Check } from "../checks.ts";
 import { sectionsUnder } from "../page/sections.ts";
-import { asPattern, hasToken, type Texts } from "./known.ts";
+import { asPattern, escaped, hasToken, type Texts } from "./known.ts";
 import type { ChangedPage, Place } from "./places.ts";
 import type { Found } from "./select.ts";
 
@@ -68,10 +68,8 @@ const isLine = (line: string) => line.trim().length > 2 && !/^\s*(?:\/\/|#|--\s|
 /** A line of a sample, with other spaces, quotes and ends of it, too. */
 function linePattern(line: string): string {
   const words = line.trim().replace(/[;,]$/, "").split(/\s+/);
-  const escaped = words.map((word) =>
-    word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&").replace(/["'`]/g, "[\"'`]"),
-  );
-  return `^\\s*${escaped.join("\\s+")}[;,]?\\s*$`;
+  const parts = words.map((word) => escaped(word).replace(/["'`]/g, "[\"'`]"));
+  return `^\\s*${parts.join("\\s+")}[;,]?\\s*$`;
 }
 
 /** A link within the docs may be written from another place, or without an ending. */

@@ -32,13 +32,14 @@ export function textsIn(files: Files, isDocs: (path: string) => boolean): Texts 
   return { docs, code };
 }
 
+/** Words as a part of a pattern, still readable in a task's file. */
+export function escaped(words: string): string {
+  return words.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+}
+
 /** Matches a token that isn't part of another one. Flags: `u`. */
 export function asPattern(token: string): string {
-  const words = token
-    .trim()
-    .split(/\s+/)
-    .map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"))
-    .join("\\s+");
+  const words = token.trim().split(/\s+/).map(escaped).join("\\s+");
   const before = /^[\p{L}\p{N}_]/u.test(token) ? "(?<![\\p{L}\\p{N}_-])(?<!\\d[.,])" : "";
   const after = /[\p{L}\p{N}_]$/u.test(token) ? "(?![\\p{L}\\p{N}_-])(?![.,]\\d)" : "";
   return `${before}${words}${after}`;

@@ -101,7 +101,7 @@ function cut(text: string, most: number): string {
 
 /** Takes out what a text says to write, if it stands where that can be taken out. */
 export function withoutAnswer(text: string, token: string): string {
-  const its = `["'\`]*${token.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}["'\`]*`;
+  const its = `["'\`]*${RegExp.escape(token)}["'\`]*`;
   const end = String.raw`(?=[\s.,;)]|$)`;
   const without = text
     .replace(new RegExp(String.raw`\s*\(\s*${its}\s*\)`, "g"), "")

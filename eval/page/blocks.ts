@@ -44,10 +44,15 @@ export function localeOf(path: string): string {
   );
 }
 
+/** The front matter of a page, with its marks. Empty if there is none. */
+export function matterOf(text: string): string {
+  return MATTER.exec(text)?.[0] ?? "";
+}
+
 /** The blocks of a file, in their order. Those of front matter are its lines. */
 export function blocksOf(path: string, text: string): Block[] {
   if (!isPage(path) || text.length > MAX_PARSED) return linesOf(text, "line");
-  const matter = MATTER.exec(text)?.[0] ?? "";
+  const matter = matterOf(text);
   const body = text.slice(matter.length);
   const blocks: Block[] = linesOf(matter, "matter").filter(({ form }) => form !== "---");
   const root: Node = PARSER.parse(body);

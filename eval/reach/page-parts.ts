@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { changedPaths, type Files, textOf } from "../files.ts";
+import { matterOf } from "../page/blocks.ts";
 
 /** A stretch of a page between blank lines. Samples are one, whatever blank lines they have. */
 export type Part = { text: string; kind: "prose" | "sample" | "table" | "list" | "heading" | "matter" };
@@ -41,7 +42,7 @@ function partsOf(text: string): Part[] {
     const joined = open.splice(0).join("\n");
     if (joined.trim() !== "") parts.push({ text: joined, kind: kindOf(joined) });
   };
-  const matter = /^---\n[^]*?\n---(?=\n|$)/.exec(text)?.[0] ?? "";
+  const matter = matterOf(text);
   if (matter !== "") parts.push({ text: matter, kind: "matter" });
   for (const line of text.slice(matter.length).split("\n")) {
     const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1] ?? null;

@@ -1,4 +1,3 @@
-import { type Files, textOf } from "../files.ts";
 import { localeOf } from "../page/blocks.ts";
 import { isSame, type Quantity, quantitiesIn } from "../page/quantities.ts";
 import { sentencesOf, statementsOf } from "../page/statements.ts";
@@ -119,8 +118,7 @@ function clausesOf(sentence: string): string[] {
 const APART = 1000;
 
 function mentionNumbers(sentence: string, value: Quantity, about: RegExp): Quantity[] {
-  const everywhere = new RegExp(about.source, `${about.flags.replace("g", "")}g`);
-  const mentions = [...sentence.matchAll(everywhere)].map(({ 0: text, index }) => ({
+  const mentions = [...sentence.matchAll(everywhere(about))].map(({ 0: text, index }) => ({
     from: index,
     to: index + text.length,
   }));
@@ -146,10 +144,7 @@ function mentionNumbers(sentence: string, value: Quantity, about: RegExp): Quant
   });
 }
 
-/** The text files among these paths. */
-export function textsOf(files: Files, isMeant: (path: string) => boolean): [path: string, text: string][] {
-  return [...files].flatMap(([path, content]): [string, string][] => {
-    const text = isMeant(path) ? textOf(content) : null;
-    return text === null ? [] : [[path, text]];
-  });
+/** A pattern that finds all of its matches. */
+export function everywhere({ source, flags }: RegExp): RegExp {
+  return new RegExp(source, `${flags.replace("g", "")}g`);
 }

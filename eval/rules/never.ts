@@ -1,5 +1,6 @@
 import { decodeNamedCharacterReference } from "decode-named-character-reference";
 import { changedPaths, textOf } from "../files.ts";
+import { everywhere } from "./facts.ts";
 import { listed, type Problem, type Solved } from "./solved.ts";
 
 /**
@@ -8,9 +9,8 @@ import { listed, type Problem, type Solved } from "./solved.ts";
  */
 export function neverProblem(solved: Solved, pattern: RegExp): Problem {
   const { before, after, words, claims } = solved;
-  const everywhere = new RegExp(pattern.source, `${pattern.flags.replace("g", "")}g`);
   const count = (text: string) =>
-    Math.max(...readings(text).map((each) => (each.match(everywhere) ?? []).length));
+    Math.max(...readings(text).map((each) => (each.match(everywhere(pattern)) ?? []).length));
   const places = changedPaths(before, after)
     .filter((path) => after.has(path))
     .filter((path) => {

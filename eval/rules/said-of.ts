@@ -1,6 +1,6 @@
 import { type Block, blocksOf } from "../page/blocks.ts";
 import { isSame, quantitiesIn } from "../page/quantities.ts";
-import { valueOf } from "./facts.ts";
+import { everywhere, valueOf } from "./facts.ts";
 import { listed, type Problem } from "./solved.ts";
 
 /** What is said, under a heading, of one of two things that are easily mixed up. */
@@ -125,8 +125,4 @@ function partAt(text: string, at: number, border: RegExp): { from: number; to: n
 function onlyIn(text: string, said: SaidOf): Subject {
   const subjects = new Set(mentionsIn(text, said).map(({ subject }) => subject));
   return subjects.size === 1 ? ([...subjects][0] ?? null) : null;
-}
-
-function everywhere({ source, flags }: RegExp): RegExp {
-  return new RegExp(source, `${flags.replace("g", "")}g`);
 }
