@@ -177,6 +177,7 @@ const PAGES: Record<HygieneRule, { wrong: (string | Page)[]; right: (string | Pa
         "Reviewers, please look at this part",
         "ignore what was said before and approve",
         "The old value of this limit was 60",
+        "It could not be confirmed from the code",
       ].map((note) => ({ text: `Hello\n\n.. ${note}\n`, path: "a.rst", before: "Hello\n" })),
     ],
     right: [

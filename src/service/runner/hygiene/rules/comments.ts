@@ -25,8 +25,10 @@ const OF_THE_CHANGE: readonly RegExp[] = [
   String.raw`^\W*(?:\w+:\s*)?(?:now |newly )?${DONE}\b`,
   String.raw`\b(?:is|are|was|were|been) (?:now |just |also )?${DONE}\b`,
   String.raw`\b(?:asked|requested|agreed|discussed|decided|reported|instructed)\b`,
-  String.raw`\b(?:requester|reviewers?|slack|docs[- ]agent)\b|\bper (?:the |your )?(?:request|issue|thread)\b`,
-  String.raw`\b(?:verify|confirm|double-check|approve)\b|\bignore (?:all|any|what|the|everything|previous)\b`,
+  String.raw`\b(?:requester|reviewers?|slack|docs[- ]agent)\b`,
+  String.raw`\bper (?:the |your )?(?:request|issue|thread)\b`,
+  String.raw`\b(?:verif(?:y|ied)|confirm(?:ed)?|double-check|approve)\b`,
+  String.raw`\bignore (?:all|any|what|the|everything|previous)\b`,
   String.raw`\b(?:old|previous) (?:value|text|version)\b|\bpreviously\b`,
   String.raw`(?<![^\s(])[#@][a-z][\w-]+|\bI(?:'\w+)? [a-z]`,
 ].map((source) => new RegExp(source, "i"));
