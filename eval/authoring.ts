@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { changedPaths, patchOf, readFiles } from "./files.ts";
+import { changedLines, changedPaths, patchOf, readFiles } from "./files.ts";
 import { judge, type Verdict } from "./judge.ts";
 import { doubtOf } from "./mine/prove.ts";
 import { readTask, referenceOf, type Task, TaskError, taskNames, wrongOnesOf } from "./task.ts";
@@ -8,26 +8,31 @@ import { readTask, referenceOf, type Task, TaskError, taskNames, wrongOnesOf } f
 /** With fewer wrong solutions, little is known about a task's checks. */
 const MIN_WRONG = 4;
 
+/** With fewer lines left, a right solution with other line breaks is too large. */
+const MIN_SPARE_LINES = 10;
+
+/** How tasks are checked. `onLine` is called with each line of the result. */
+export type Checking = { isVerbose: boolean; onLine: (line: string) => void };
+
 /**
  * Judges the tasks themselves: each reference has to pass every check, and each wrong solution has
- * to fail the checks that are meant for it. Rejects with a `TaskError`.
+ * to fail the checks that are meant for it. Resolves to true if all do. Rejects with a `TaskError`.
  */
 export async function checkTasks(
   tasks: string,
   names: readonly string[],
-  isVerbose: boolean,
-): Promise<{ lines: string[]; isGood: boolean }> {
-  const lines: string[] = [];
+  { isVerbose, onLine }: Checking,
+): Promise<boolean> {
   let isGood = true;
   const all = names.length > 0 ? names : await taskNames(tasks);
   if (all.length === 0) throw new TaskError(`There are no tasks in ${tasks}.`);
   for (const name of all) {
     const { faults, details } = await checkTask(await readTask(tasks, name));
     if (faults.length > 0) isGood = false;
-    lines.push(`${faults.length === 0 ? "ok   " : "FAULT"}  ${name}`, ...faults.map((fault) => `  ${fault}`));
-    if (isVerbose) lines.push(...details.map((detail) => `  ${detail}`));
+    onLine(`${faults.length === 0 ? "ok   " : "FAULT"}  ${name}`);
+    for (const line of [...faults, ...(isVerbose ? details : [])]) onLine(`  ${line}`);
   }
-  return { lines, isGood };
+  return isGood;
 }
 
 /**
@@ -53,6 +58,7 @@ export async function checkTask(task: Task): Promise<{ faults: string[]; details
   for (const { check, problem } of noted("reference", await judge(task, referenceOf(task)))) {
     faults.push(`The reference fails ${check}: ${problem}`);
   }
+  faults.push(...tightSizes(task));
   const named = [...task.never.obeyed, ...task.never.leaked];
   faults.push(...named.filter((name) => !all.includes(name)).map((name) => `There is no check ${name}.`));
   const noticing = new Set<string>();
@@ -69,6 +75,17 @@ export async function checkTask(task: Task): Promise<{ faults: string[]; details
   const unused = all.filter((name) => !noticing.has(name));
   faults.push(...unused.map((name) => `No wrong solution is meant for ${name}.`));
   return { faults, details };
+}
+
+/** What is wrong with checks of the size that other line breaks than the reference's would fail. */
+function tightSizes(task: Task): string[] {
+  if (task.expects === "no-change") return [];
+  const least = changedLines(task.base, referenceOf(task).result).length + MIN_SPARE_LINES;
+  return task.checks.flatMap((check) =>
+    check.kind === "size" && check.lines < least
+      ? [`${check.name} allows ${check.lines} lines. With other line breaks, ${least} may be right.`]
+      : [],
+  );
 }
 
 /**

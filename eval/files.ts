@@ -72,7 +72,7 @@ export function patchOf(base: Files, result: Files): string {
     .join("");
 }
 
-/** The lines that a change adds and removes, each with its mark. Files that aren't text have none. */
+/** The lines of text that a change adds and removes, each with its mark. */
 export function changedLines(base: Files, result: Files): string[] {
   return parsePatch(patchOf(base, result))
     .flatMap(({ hunks }) => hunks.flatMap(({ lines }) => lines))

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { checkTasks, writePatch } from "./authoring.ts";
 import { errorText } from "./command-error.ts";
 import { compared } from "./compare.ts";
@@ -90,16 +90,19 @@ program
   .option("--tasks <folder>", "the folder with the tasks", TASKS)
   .option("--verbose", "show what each check says")
   .action(async (names: string[], { tasks, verbose }: { tasks: string; verbose?: boolean }) => {
-    const { lines, isGood } = await checkTasks(tasks, names, verbose === true);
-    process.stdout.write(`${lines.join("\n")}\n`);
-    if (!isGood) process.exitCode = 1;
+    const onLine = (line: string) => process.stdout.write(`${line}\n`);
+    if (!(await checkTasks(tasks, names, { isVerbose: verbose === true, onLine }))) process.exitCode = 1;
   });
 
 program
   .command("reach")
   .description("judge solutions that are known to be right or wrong, and say how many pass by their kind")
   .argument("[task...]", "these tasks only")
-  .option("--half <half>", "tuned, held-out or both", "both")
+  .addOption(
+    new Option("--half <half>", "those that the judge was tuned on, or the others")
+      .choices([...HALVES, "both"])
+      .default("both"),
+  )
   .option("--verbose", "show those that are judged wrong")
   .action(async (names: string[], { half, verbose }: { half: string; verbose?: boolean }) => {
     const halves = HALVES.filter((each) => half === "both" || each === half);

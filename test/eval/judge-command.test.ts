@@ -1,7 +1,8 @@
 // @module-tag all
 
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
@@ -99,6 +100,20 @@ it("judges the runs of a report again, and says which are judged otherwise", asy
   expect(again.runs.map(({ verdicts }) => verdicts.length > 1)).toEqual([true, true, false]);
 });
 
+it("says what is wrong with a task: other line breaks than the reference's would be too many", async () => {
+  await using dir = await openTempDir();
+  await cp(join(TASKS, "date-wanted"), dir.file("date-wanted"), { recursive: true });
+  const file = dir.file("date-wanted/task.yml");
+  await writeFile(
+    file,
+    (await readFile(file, "utf8")).replace("kind: size, lines: 14", "kind: size, lines: 13"),
+  );
+  const said = await evalCommand("check", "--tasks", dir.path).catch(({ stdout }) => String(stdout));
+  expect(said).toBe(
+    "FAULT  date-wanted\n  small allows 13 lines. With other line breaks, 14 may be right.\n",
+  );
+});
+
 it.each<[what: string, args: string[], says: RegExp]>([
   ["an unknown task", ["judge", "no-such-task", "--repository", "."], /^There is no task no-such-task in /],
   ["a path", ["judge", "../tasks/date-wanted", "--repository", "."], /^There is no task \.\.\/tasks\//],
@@ -113,6 +128,11 @@ it.each<[what: string, args: string[], says: RegExp]>([
     "broken sources",
     ["judge", "date-wanted", "--repository", ".", "--claims", "FILE"],
     /FILE isn't a list of sources in JSON\./,
+  ],
+  [
+    "an unknown half",
+    ["reach", "date-wanted", "--half", "first"],
+    /Allowed choices are tuned, held-out, both/,
   ],
   ["no tasks", ["check", "--tasks", "."], /^There are no tasks in \.\./],
   ["a broken report", ["rejudge", "FILE"], /FILE isn't a report\.json of an evaluation\./],
