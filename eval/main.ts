@@ -103,12 +103,14 @@ program
       .choices([...HALVES, "both"])
       .default("both"),
   )
+  .option("--seed <word>", "do the same damage in other places, where nobody looked before", "")
   .option("--verbose", "show those that are judged wrong")
-  .action(async (names: string[], { half, verbose }: { half: string; verbose?: boolean }) => {
+  .action(async (names: string[], options: { half: string; seed: string; verbose?: boolean }) => {
+    const { half, seed, verbose } = options;
     const halves = HALVES.filter((each) => half === "both" || each === half);
     const judged = [];
     for (const name of names.length > 0 ? names : await taskNames(TASKS))
-      judged.push(...(await judgeKnown(await readTask(TASKS, name), halves)));
+      judged.push(...(await judgeKnown(await readTask(TASKS, name), halves, seed)));
     process.stdout.write(reachText(judged, verbose === true));
   });
 

@@ -35,14 +35,14 @@ const Known = z.strictObject({
 });
 
 /**
- * All known solutions of a task, made of its reference. Rejects with an `Error` if an edit doesn't
- * fit.
+ * All known solutions of a task, made of its reference. Another seed does the same damage in other
+ * places. Rejects with an `Error` if an edit doesn't fit.
  */
-export async function knownSolutions(task: Task): Promise<KnownSolution[]> {
+export async function knownSolutions(task: Task, seed = ""): Promise<KnownSolution[]> {
   const file = join(task.folder, "known.yml");
   const known = Known.parse(existsSync(file) ? parse(await readFile(file, "utf8")) : {});
   const reference = referenceOf(task);
-  const made = task.right === null ? [] : generated(task, reference, task.right);
+  const made = task.right === null ? [] : generated(task, reference, { right: task.right, seed });
   const isOther = ({ result, words }: Solution) =>
     words !== reference.words || changedPaths(reference.result, result).length > 0;
   return [
@@ -77,16 +77,20 @@ function edited(files: Files, { in: path, from, to }: z.infer<typeof Edit>, wher
   return new Map(files).set(path, Buffer.from(text.replace(from, () => to)));
 }
 
-function generated(task: Task, reference: Solution, right: Files): KnownSolution[] {
-  const { name, base } = task;
+function generated(
+  { name, base }: Task,
+  reference: Solution,
+  { right, seed }: { right: Files; seed: string },
+): KnownSolution[] {
+  const place = `${name}${seed}`;
   const solution = (sort: KnownSolution["sort"], kind: string, result: Files | null, half: Half) =>
     result === null ? [] : [{ ...reference, name: kind, sort, kind, result, half }];
   const damages = Object.keys(DAMAGES).flatMap((kind) => {
     const isHeldOut = HELD_OUT_DAMAGES.has(kind) || halfOf(`${name} ${kind}`) === "held-out";
-    return solution("damage", kind, damaged(kind, base, right, name), isHeldOut ? "held-out" : "tuned");
+    return solution("damage", kind, damaged(kind, base, right, place), isHeldOut ? "held-out" : "tuned");
   });
   const slips = Object.keys(SLIPS).flatMap((kind) =>
-    solution("slip", kind, slipped(kind, base, right, name), halfOf(`${name} ${kind}`)),
+    solution("slip", kind, slipped(kind, base, right, place), halfOf(`${name} ${kind}`)),
   );
   const variants = Object.keys(VARIANTS).flatMap((kind) =>
     [true, false]
@@ -112,9 +116,9 @@ function halfOf(words: string): Half {
 export type JudgedSolution = KnownSolution & { task: string; failed: string[] };
 
 /** Judges the known solutions of one half of a task's. */
-export async function judgeKnown(task: Task, halves: readonly Half[]): Promise<JudgedSolution[]> {
+export async function judgeKnown(task: Task, halves: readonly Half[], seed = ""): Promise<JudgedSolution[]> {
   const judged: JudgedSolution[] = [];
-  for (const solution of await knownSolutions(task)) {
+  for (const solution of await knownSolutions(task, seed)) {
     if (!halves.includes(solution.half)) continue;
     const verdicts = await judge(task, solution);
     const failed = verdicts.flatMap(({ check, problem }) =>

@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { patchOf } from "../../eval/files.ts";
 import {
   HALVES,
   judgeKnown,
@@ -22,6 +23,19 @@ it("knows at least 200 wrong and 100 right solutions, in two halves", async () =
   expect(wrong.length).toBeGreaterThan(200);
   expect(all.length - wrong.length).toBeGreaterThan(100);
   for (const half of HALVES) expect(all.filter((each) => each.half === half).length).toBeGreaterThan(150);
+});
+
+it("does the same damage in other places with another seed", async () => {
+  const task = await readTask(TASKS, "wrong-default");
+  const patches = async (seed: string) =>
+    (await knownSolutions(task, seed)).map(({ name, sort, result }) => ({
+      name,
+      patch: sort === "right" ? "" : patchOf(task.base, result),
+    }));
+  const [one, again, other] = [await patches(""), await patches(""), await patches("autumn")];
+  expect(again).toEqual(one);
+  expect(other.map(({ name }) => name)).toEqual(one.map(({ name }) => name));
+  expect(other).not.toEqual(one);
 });
 
 it("tells right from wrong", { tags: "nightly", timeout: 3_600_000 }, async () => {
