@@ -11,7 +11,7 @@ import { Budget } from "./budget.ts";
 import { RanWith, Report, TaskRun } from "./report-schema.ts";
 import { reportText } from "./report-text.ts";
 import type { ProjectSettings } from "./project-options.ts";
-import { type RanTask, runTask, without } from "./run-task.ts";
+import { type RanTask, runTask, withoutResult } from "./run-task.ts";
 import { EvalOptionError, type EvalSettings } from "./settings.ts";
 import { aboutOf, type Task } from "./task.ts";
 import { makeState, openWorld, type World } from "./world.ts";
@@ -66,7 +66,7 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
     freshSince: evaluation.freshSince,
     runs: wanted.map(
       ({ task, run }) =>
-        done.get(`${task.name}-${run}`) ?? without(task, run, "It hasn't run yet.", "not-run"),
+        done.get(`${task.name}-${run}`) ?? withoutResult(task, run, "It hasn't run yet.", "not-run"),
     ),
   });
   const left = wanted.filter(({ task, run }) => !done.has(`${task.name}-${run}`));
@@ -110,7 +110,7 @@ export async function evaluate(evaluation: Evaluation): Promise<Report> {
       if (!(await budget.reserve())) {
         onLine(`${task.name}, run ${run}: not run, the budget is used up`);
         const reason = "The evaluation's budget was used up before.";
-        done.set(`${task.name}-${run}`, without(task, run, reason, "not-run"));
+        done.set(`${task.name}-${run}`, withoutResult(task, run, reason, "not-run"));
         continue;
       }
       let ran: RanTask | null = null;

@@ -18,7 +18,7 @@ export type Verdict = { check: string; problem: Problem };
 /** The check that every task has: whether files were changed if they should be, or left alone. */
 export const EXPECTED = "expected";
 /** The check that every task has, as every turn of the job service: see docs/quality.md. */
-export const HYGIENE_CHECK = "hygiene";
+const HYGIENE_CHECK = "hygiene";
 
 /** What a solution is judged by. */
 export type Judging = Typed & Pick<Task, "base" | "right" | "contexts" | "checks" | "quoted" | "zone">;

@@ -42,12 +42,12 @@ export async function runTask(
   const key = `${task.name}-${number}`;
   const created = await answered(() => service.createJob(prompt, key, { words: task.request }), signal);
   if (created === null) return null;
-  if (!created.ok) return { run: without(task, number, created.fault.message), patch: null };
+  if (!created.ok) return { run: withoutResult(task, number, created.fault.message), patch: null };
   const { id } = created.job;
   for (;;) {
     const answer = await answered(() => service.getJob(id), signal);
     if (answer === null) return null;
-    if (!answer.ok) return { run: without(task, number, answer.fault.message), patch: null };
+    if (!answer.ok) return { run: withoutResult(task, number, answer.fault.message), patch: null };
     for (const question of answer.report?.questions ?? []) {
       const said = question.answeredAt === null ? answerTo(question, task.answer ?? null) : null;
       // A fault is left: the question is still open at the next look then.
@@ -64,7 +64,7 @@ export async function runTask(
         signal,
       );
       if (sent === null) return null;
-      if (!sent.ok) return { run: without(task, number, sent.fault.message), patch: null };
+      if (!sent.ok) return { run: withoutResult(task, number, sent.fault.message), patch: null };
     }
     await sleep(POLL_MS, undefined, { signal }).catch(() => {});
   }
@@ -125,7 +125,7 @@ async function ended(
   const used = usedBy(turns);
   if (newest === undefined || !isResult(newest)) {
     const why = newest?.reason ?? `The turn ended as ${newest?.outcome ?? "unknown"}.`;
-    return { run: { ...without(task, number, why), words, ...used }, patch: null };
+    return { run: { ...withoutResult(task, number, why), words, ...used }, patch: null };
   }
   // What an earlier turn did is there, even if the newest one did nothing.
   const branch = turns.map(branchOf).findLast((each) => each !== null) ?? null;
@@ -134,12 +134,12 @@ async function ended(
   const judged = await judgeApart(task, { result, words, claims });
   if (judged === null) {
     const why = "The checks of what the agent made took longer than two minutes.";
-    return { run: { ...without(task, number, why), words, ...used }, patch: null };
+    return { run: { ...withoutResult(task, number, why), words, ...used }, patch: null };
   }
   const { verdicts, patch } = judged;
   return {
     run: {
-      ...without(task, number, null),
+      ...withoutResult(task, number, null),
       ...used,
       outcome: branch === null ? "no-changes" : "pull-request",
       verdicts,
@@ -178,7 +178,7 @@ function usedBy(turns: readonly KnownTurn[]) {
 }
 
 /** A run without a result. */
-export function without(
+export function withoutResult(
   { name }: Pick<Task, "name">,
   number: number,
   reason: string | null,

@@ -47,7 +47,7 @@ export function messageWords({ subject, body }: Pick<Landed, "subject" | "body">
 }
 
 /** The words of an issue as they were written, without what a template says about itself. */
-export function issueWords({ title, body }: { title: string; body: string | null }): string {
+function issueWords({ title, body }: { title: string; body: string | null }): string {
   const said = withoutComments(body ?? "").replace(/^\s*- \[[ x]\].*$/gim, "");
   return cut(tidy(`${withoutPrefix(title)}\n\n${said}`), MAX_ISSUE);
 }
@@ -100,7 +100,7 @@ function cut(text: string, most: number): string {
 }
 
 /** Takes out what a text says to write, if it stands where that can be taken out. */
-export function withoutAnswer(text: string, token: string): string {
+function withoutAnswer(text: string, token: string): string {
   const its = `["'\`]*${RegExp.escape(token)}["'\`]*`;
   const end = String.raw`(?=[\s.,;)]|$)`;
   const without = text

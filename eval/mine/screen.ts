@@ -30,7 +30,7 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 /** More pages or lines than this are more than one request. */
-export const MAX_PAGES = 5;
+const MAX_PAGES = 5;
 export const MAX_LINES = 40;
 
 const PAGE = anyEnding(PAGE_ENDINGS);
@@ -62,12 +62,12 @@ export function isDocsPage(path: string): boolean {
 }
 
 /** True of a page that tells of the past, such as a changelog. */
-export function isHistory(path: string): boolean {
+function isHistory(path: string): boolean {
   return HISTORY.test(path);
 }
 
 /** True of a page in another language than the docs' first. */
-export function isTranslation(path: string): boolean {
+function isTranslation(path: string): boolean {
   return TRANSLATED.test(path);
 }
 

@@ -43,7 +43,7 @@ export function topicsOf(text: string): Set<string> {
 }
 
 /** How many letters differ between two words: those that come, go or are others. */
-export function distance(one: string, other: string): number {
+function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (const [nth, letter] of one.split("").entries()) {
     const next = [nth + 1];

@@ -83,7 +83,7 @@ const PART = new RegExp(
 );
 
 /** The commands of a text, each in words. Here documents and substitutions are left as words. */
-export function shellCommands(text: string): string[][] {
+function shellCommands(text: string): string[][] {
   const commands: string[][] = [[]];
   let word: string | null = null;
   const endWord = () => {

@@ -36,9 +36,9 @@ export function knownNames([before, ...contexts]: readonly Files[]): KnownNames 
   const methods = new Set<string>(BUILTINS.flatMap(namesOf));
   for (const files of [before ?? new Map<string, Buffer>(), ...contexts]) {
     const names = new Set<string>();
-    let called: string | null = null;
+    let packageName: string | null = null;
     for (const [path, content] of files) {
-      if (path === "package.json") called = /"name":\s*"([^"]+)"/.exec(content.toString())?.[1] ?? null;
+      if (path === "package.json") packageName = /"name":\s*"([^"]+)"/.exec(content.toString())?.[1] ?? null;
       if (!/\.[cm]?[jt]sx?$/.test(path)) continue;
       const code = textOf(content) ?? "";
       for (const { 1: name } of code.matchAll(EXPORT)) names.add(name ?? "");
@@ -47,7 +47,7 @@ export function knownNames([before, ...contexts]: readonly Files[]): KnownNames 
       for (const pattern of [METHOD, CALLED])
         for (const { 1: name } of code.matchAll(pattern)) methods.add(name ?? "");
     }
-    if (called !== null && names.size > 0) exports.set(called, names);
+    if (packageName !== null && names.size > 0) exports.set(packageName, names);
   }
   const found = { exports, methods };
   if (before !== undefined) knownOf.set(before, found);

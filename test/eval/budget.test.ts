@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Budget } from "../../eval/budget.ts";
-import { without } from "../../eval/run-task.ts";
+import { withoutResult } from "../../eval/run-task.ts";
 import type { EvalSettings } from "../../eval/settings.ts";
 
 const settings = (max: number, each: number): EvalSettings => ({
@@ -40,7 +40,7 @@ it("lets no more run than the whole allows, whatever each run uses, and wastes n
           const outputTokens = Math.floor(share * each);
           used += outputTokens;
           expect(used).toBeLessThanOrEqual(max);
-          budget.settle({ ...without({ name: "task" }, 1, null), outputTokens });
+          budget.settle({ ...withoutResult({ name: "task" }, 1, null), outputTokens });
         }
       };
       await Promise.all(Array.from({ length: atOnce }, work));

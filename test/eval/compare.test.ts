@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { compared } from "../../eval/compare.ts";
 import { comparisonText as textOf } from "../../eval/compare-text.ts";
 import type { Report } from "../../eval/report-schema.ts";
-import { without } from "../../eval/run-task.ts";
+import { withoutResult } from "../../eval/run-task.ts";
 
 const comparisonText = (a: Report, b: Report) => textOf(a, b, compared(a, b));
 
@@ -33,7 +33,7 @@ function reportOf(tasks: Record<string, readonly boolean[]>, hashes: Record<stri
     about: {},
     runs: names.flatMap((name) =>
       (tasks[name] ?? []).map((passes, index) => ({
-        ...without({ name }, index + 1, null),
+        ...withoutResult({ name }, index + 1, null),
         outcome: passes ? ("pull-request" as const) : ("failed" as const),
         verdicts: passes ? [{ check: "expected", problem: null }] : [],
       })),

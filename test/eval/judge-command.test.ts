@@ -9,7 +9,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { patchOf, writeFiles } from "../../eval/files.ts";
 import { Report } from "../../eval/report-schema.ts";
-import { without } from "../../eval/run-task.ts";
+import { withoutResult } from "../../eval/run-task.ts";
 import { readTask } from "../../eval/task.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
@@ -57,7 +57,7 @@ it("judges the runs of a report again, and says which are judged otherwise", asy
   const patch = patchOf(task.base, task.right ?? task.base);
   await writeFiles(dir.path, new Map([["runs/wrong-default-1.patch", Buffer.from(patch)]]));
   const run = (number: number, over: object) => ({
-    ...without(task, number, null),
+    ...withoutResult(task, number, null),
     outcome: "pull-request" as const,
     ...over,
   });

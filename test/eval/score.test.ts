@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import type { About, TaskRun } from "../../eval/report-schema.ts";
-import { without } from "../../eval/run-task.ts";
+import { withoutResult } from "../../eval/run-task.ts";
 import { scoreOf } from "../../eval/score.ts";
 import { scoreText } from "../../eval/score-text.ts";
 import { answerTo, nextMessage } from "../../eval/person.ts";
@@ -17,7 +17,7 @@ const about = (over: Partial<About>): About => ({
 /** Runs of a task. A name of a check is one that failed. */
 function runsOf(name: string, failed: readonly (string | null)[], checks = ["a"]): TaskRun[] {
   return failed.map((wrong, at) => ({
-    ...without({ name }, at + 1, null),
+    ...withoutResult({ name }, at + 1, null),
     outcome: "pull-request" as const,
     verdicts: checks.map((check) => ({ check, problem: check === wrong ? "No." : null })),
     usd: 0.5,
