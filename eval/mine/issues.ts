@@ -34,7 +34,7 @@ export async function issuesFrom(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Issues> {
   if (/^[\w.-]+\/[\w.-]+$/.test(given) && !given.endsWith(".json")) return issuesAt(given, env);
-  const list = z.array(Listed).safeParse(await jsonIn(given));
+  const list = z.array(Listed).safeParse(await jsonOf(given));
   if (!list.success) throw new EvalOptionError(`${given}: ${z.prettifyError(list.error)}`);
   const byNumber = Map.groupBy(list.data, ({ number }) => number);
   return async (number, of) => {
@@ -43,7 +43,7 @@ export async function issuesFrom(
   };
 }
 
-async function jsonIn(file: string): Promise<unknown> {
+async function jsonOf(file: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(file, "utf8"));
   } catch (error) {
