@@ -16,6 +16,7 @@ import type { JobService } from "../src/app/rules/ports/job-service.ts";
 import { createSystemClock } from "../src/shared/machine/clock-and-log.ts";
 import { joinedClaims } from "../src/service/runner/publish/checked-claim.ts";
 import { numberIn } from "../src/service/runner/publish/earlier-push.ts";
+import { NoteFiles } from "../src/service/jobs/note-files.ts";
 import { readAnswerSources, readTurnNote } from "../src/service/runner/publish/turn-note.ts";
 import { type Files, readFiles, writeFiles } from "./files.ts";
 import { typedWords } from "./person.ts";
@@ -156,8 +157,8 @@ export async function openWorld(
       }
     },
     async claimsOf(jobId, turn) {
-      const folder = join(state, "service", "turns");
-      const [note, answer] = [await readTurnNote(folder, jobId), await readAnswerSources(folder, jobId)];
+      const notes = new NoteFiles(join(state, "service")).of(jobId);
+      const [note, answer] = [await readTurnNote(notes), await readAnswerSources(notes)];
       const answered = answer !== null && numberIn(answer.turnKey) === turn ? answer.claims : [];
       const earlier = note?.earlier.map(({ claims }) => claims) ?? [];
       const joined = joinedClaims([...earlier, note?.claims ?? [], answered]);

@@ -24,7 +24,8 @@ import { PendingQuestions } from "./jobs/pending-questions.ts";
 import type { ServiceTaskDeps } from "./jobs/service-task-deps.ts";
 import { runJob, runJobId, runJobTask } from "./jobs/run-job.ts";
 import { RunningTurns } from "./jobs/running-turns.ts";
-import { TurnPlaces } from "./jobs/turn-places.ts";
+import { NoteFiles } from "./jobs/note-files.ts";
+import { ownStation, RunnerPool } from "./runners/pool.ts";
 import { tidy, tidyTask } from "./jobs/tidy.ts";
 import type { Runner } from "./runner/runner.ts";
 
@@ -32,6 +33,7 @@ export type JobServiceDeps = {
   config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix">;
   /** From `openServiceDatabase`. It must stay open until the service has stopped. */
   database: SqliteDatabase;
+  /** The service's own. */
   runner: Runner;
   clock: Clock;
   logger: Logger;
@@ -56,7 +58,6 @@ const CHECK_AGAIN_MS = 1000;
 type Parts = ServiceTaskDeps & {
   config: JobServiceDeps["config"];
   database: SqliteDatabase;
-  runner: JobServiceDeps["runner"];
   queue: SqliteTaskQueue<NoRecords>;
   follower: Follower;
 };
@@ -64,13 +65,13 @@ type Parts = ServiceTaskDeps & {
 /** Creates the service. Throws if the database isn't the service's. */
 export function createJobService(deps: JobServiceDeps) {
   const parts = createParts(deps);
-  const { store, queue, places, clock } = parts;
+  const { store, queue, pool, clock } = parts;
   const turns = createTurnQueue(parts);
   const handle = handlerOf(parts);
   const underWay = new Set<Promise<unknown>>();
 
   function expectStop(): void {
-    places.close();
+    pool.close();
     store.changes.close();
   }
 
@@ -140,6 +141,8 @@ function createParts(deps: JobServiceDeps): Parts {
   const { db, assertOwned } = database;
   const store = new JobStore(db);
   const folder = join(config.dataDir, "attachments");
+  const pool = new RunnerPool(clock);
+  pool.add(ownStation(runner, config.jobsAtOnce));
   const projects = new Map(config.projects.map((project) => [project.id, project]));
   // For each project, enough jobs are claimed to fill each place that becomes free. The others wait
   // in the table only.
@@ -154,11 +157,12 @@ function createParts(deps: JobServiceDeps): Parts {
     database,
     store,
     projects,
-    places: new TurnPlaces(config.jobsAtOnce),
+    pool,
+    stationOf: () => null,
+    notes: new NoteFiles(config.dataDir),
     runningTurns: new RunningTurns({ store, logger }),
     questions: new PendingQuestions({ store, clock, logger }),
     attachments: new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger }),
-    runner,
     queue,
     follower: new Follower({
       store,
@@ -268,7 +272,7 @@ function createApp(parts: Parts, { accept, onEnded }: TurnQueue) {
   });
 }
 
-function readinessOf({ store, queue, places, clock }: Parts): () => Promise<TaskCounts> {
+function readinessOf({ store, queue, pool, clock }: Parts): () => Promise<TaskCounts> {
   let checkAtMs = 0;
   return async () => {
     // Anybody may ask, and each check waits for the disk.
@@ -277,7 +281,7 @@ function readinessOf({ store, queue, places, clock }: Parts): () => Promise<Task
       checkAtMs = clock.monotonicMs() + CHECK_AGAIN_MS;
     }
     const { dead } = await queue.counts();
-    const running = places.taken;
+    const running = pool.taken;
     // Counts jobs rather than tasks, because the service also has tasks of its own.
     return { waiting: Math.max(0, store.unfinishedJobs().length - running), running, dead };
   };

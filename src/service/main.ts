@@ -33,14 +33,13 @@ async function serve(config: ServiceConfig): Promise<void> {
     });
   }
   // Loaded only here. The other commands don't need them, and start twice as fast without.
-  const { RunnerClient } = await import("./runner/process/runner-client.ts");
+  const { OwnRunner } = await import("./runners/own-runner.ts");
   const { serveUntilSignal } = await import("./serve.ts");
   await useProxy();
   if (process.getuid?.() === 0) {
     logger.warn({}, "runs as root, where only control groups limit agents' processes: use a user of its own");
   }
-  const { dataDir, containment, logLevel, projects } = config;
-  const runner = new RunnerClient({ dataDir, containment, logLevel, projects }, logger);
+  const runner = new OwnRunner({ config, clock, logger });
   await serveUntilSignal({ config, runner, clock, logger, env }, () => process.exit(1));
 }
 

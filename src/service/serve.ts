@@ -7,7 +7,7 @@ import { serveCommands } from "./commands/command-socket.ts";
 import type { ServiceConfig } from "./config/config.ts";
 import { createJobService, type JobServiceDeps } from "./job-service.ts";
 import { openServiceDatabase } from "./jobs/state-file.ts";
-import type { RunnerClient } from "./runner/process/runner-client.ts";
+import type { OwnRunner } from "./runners/own-runner.ts";
 
 export type ServeDeps = Omit<JobServiceDeps, "config" | "database"> & {
   config: ServiceConfig;
@@ -15,7 +15,7 @@ export type ServeDeps = Omit<JobServiceDeps, "config" | "database"> & {
    * Opened once the state is ours, before anything listens: if that rejects, the start does. Closed
    * when all turns have stopped.
    */
-  runner: Pick<RunnerClient, "open" | "close" | "isOpen">;
+  runner: Pick<OwnRunner, "open" | "close" | "isOpen">;
 };
 
 const METRICS_REMEDY =

@@ -8,7 +8,10 @@ import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
-import { RunnerClient } from "../../src/service/runner/process/runner-client.ts";
+import { NoteFiles } from "../../src/service/jobs/note-files.ts";
+import { newLease } from "../../src/service/runners/lease.ts";
+import { OwnRunner } from "../../src/service/runners/own-runner.ts";
+import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
 import { lastRunOnThread } from "../../src/service/runner/process/thread-note.ts";
 import { processStat } from "../../src/service/runner/workspace/process-group.ts";
 import { makeServiceProject } from "../support/service-project.ts";
@@ -291,8 +294,16 @@ async function openStoppedRunner(options: { pingEveryMs?: number; stopWithinMs?:
   const stack = new AsyncDisposableStack();
   const dir = stack.use(await openTempDir());
   const logger = new RecordingLogger();
-  const settings = { dataDir: dir.path, containment: "none", logLevel: "error" } as const;
-  const client = new RunnerClient({ ...settings, projects: [] }, logger, options);
+  const config = {
+    dataDir: dir.path,
+    containment: "none",
+    logLevel: "error",
+    projects: [],
+    jobsAtOnce: 2,
+  } as const;
+  const clock = createSystemClock();
+  const client = new OwnRunner({ config: { ...config, projects: [] }, clock, logger, ...options });
+  const notes = new NoteFiles(dir.path).of("job-1");
   stack.defer(() => client.close());
   await client.open();
   // Other tests' programs are children of this process, too, but only one of them is a runner.
@@ -305,7 +316,7 @@ async function openStoppedRunner(options: { pingEveryMs?: number; stopWithinMs?:
   };
   const stopped = await vi.waitUntil(async () => (await runners())[0], PATIENT);
   process.kill(stopped, "SIGSTOP");
-  return { client, logger, runners, stopped, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { client, notes, logger, runners, stopped, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 it("puts another runner in the place of one that hangs", async () => {
@@ -320,12 +331,12 @@ it("puts another runner in the place of one that hangs", async () => {
 
 it("leaves a diff and upkeep as soon as their signal ends, although the runner hangs", async () => {
   await using subject = await openStoppedRunner({});
-  const { client } = subject;
+  const { client, notes } = subject;
   const ending = new AbortController();
   const { signal } = ending;
   const project = makeServiceProject();
   const asked = [
-    client.readDiff({ project, jobId: "job-1", head: null, signal }),
+    client.readDiff({ project, jobId: "job-1", head: null, notes, signal }),
     client.upkeep({ projects: [project], unfinished: new Set(), signal }),
   ];
   // The runner was told by now.
@@ -333,12 +344,14 @@ it("leaves a diff and upkeep as soon as their signal ends, although the runner h
   ending.abort(new Error("the time is up"));
   const ends = await Promise.allSettled(asked);
   expect(ends).toMatchObject(asked.map(() => ({ reason: { message: "the time is up" } })));
-  await expect(client.readDiff({ project, jobId: "job-1", head: null, signal })).rejects.toThrow("is up");
+  await expect(client.readDiff({ project, jobId: "job-1", head: null, notes, signal })).rejects.toThrow(
+    "is up",
+  );
 }, 60_000);
 
 it("waits for a turn's agent to be gone, and kills a runner that doesn't stop it", async () => {
   await using subject = await openStoppedRunner({ stopWithinMs: 1_000 });
-  const { client, stopped } = subject;
+  const { client, notes, stopped } = subject;
   const ending = new AbortController();
   const turn = client.run({
     jobId: "job-1",
@@ -355,6 +368,8 @@ it("waits for a turn's agent to be gone, and kills a runner that doesn't stop it
     earlierTurns: [],
     project: makeServiceProject(),
     usedBefore: null,
+    notes,
+    lease: { ...newLease("job-1.1.1"), onRenewed: () => {}, written: Promise.resolve(true) },
     signal: ending.signal,
     report: () => {},
     ask: async () => null,

@@ -8,6 +8,7 @@ import type { JobDiff } from "../../src/shared/contract/diff.ts";
 import { type CodeHostFault, createCodeHost } from "../../world/code-host/index.ts";
 import type { Clock } from "../../src/shared/machine/ports.ts";
 import type { ServiceProject } from "../../src/service/config/config.ts";
+import { NoteFiles } from "../../src/service/jobs/note-files.ts";
 import { ReaderProcesses } from "../../src/service/runner/process/apart/apart.ts";
 import { LocalRunner } from "../../src/service/runner/local/local-runner.ts";
 import type {
@@ -65,7 +66,7 @@ type WorldOptions = {
 export const LOGIC_ONLY = { containment: "none", remote: "folder" } as const;
 
 type Earlier = { prompt: string; words?: string | null; summary: string | null };
-type Run = Partial<Omit<RunTurnInput, "earlierTurns" | "report">> & {
+type Run = Partial<Omit<RunTurnInput, "earlierTurns" | "report" | "notes" | "lease">> & {
   earlierTurns?: Earlier[];
   onLine?: (line: string) => unknown;
 };
@@ -148,6 +149,7 @@ export async function openRunnerWorld({
   }
 
   let current = newRunner();
+  const noteFiles = new NoteFiles(dir.file("data"));
   const world = {
     dir,
     token,
@@ -173,13 +175,16 @@ export async function openRunnerWorld({
       current = newRunner();
     },
     /** Has the runner do its hourly work for these projects, as the service would. */
-    upkeep(projects: ServiceProject[], unfinished: ReadonlySet<string> = new Set()): Promise<void> {
-      return current.upkeep({ projects, unfinished, signal: new AbortController().signal });
+    async upkeep(projects: ServiceProject[], unfinished: ReadonlySet<string> = new Set()): Promise<void> {
+      await noteFiles.removeOld(unfinished, (clock ?? createSystemClock()).now());
+      await current.upkeep({ projects, unfinished, signal: new AbortController().signal });
     },
     /** Has the runner read a job's change, as the service would. */
     diff(head: string | null = null, project?: ServiceProject): Promise<JobDiff | null> {
       const { signal } = new AbortController();
-      return current.readDiff({ project: project ?? world.project(["true"]), jobId: "job1", head, signal });
+      const jobId = "job1";
+      const notes = noteFiles.of(jobId);
+      return current.readDiff({ project: project ?? world.project(["true"]), jobId, head, notes, signal });
     },
     /** Has the runner close a pull request, as the service would after a press of **Close it**. */
     close(number: number, project?: ServiceProject): Promise<CloseResult> {
@@ -188,6 +193,7 @@ export async function openRunnerWorld({
         project: project ?? world.project(["true"]),
         jobId: "job1",
         number,
+        notes: noteFiles.of("job1"),
         signal,
       });
     },
@@ -278,6 +284,7 @@ export async function openRunnerWorld({
           })),
           project,
           usedBefore: null,
+          notes: noteFiles.of(jobId),
           signal: new AbortController().signal,
           report: (each) => {
             reports.push(each);

@@ -90,10 +90,14 @@ function tooLarge(limit: number): HttpFault {
   return new HttpFault(413, `Send at most ${limit} bytes.`, CLOSES);
 }
 
-async function readAtMost(
+/**
+ * Reads a body of at most `limit` bytes, whatever its headers say. Rejects with an
+ * {@link HttpFault}. `admitLarge` is called once it is larger than most bodies may be.
+ */
+export async function readAtMost(
   body: ReadableStream<Uint8Array>,
   limit: number,
-  admitLarge: (start: Buffer) => void,
+  admitLarge: (start: Buffer) => void = () => {},
 ): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -1,6 +1,6 @@
 import { DocsAgentError } from "../../shared/errors.ts";
 
-export type FaultStatus = 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503;
+export type FaultStatus = 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 426 | 429 | 500 | 503;
 
 /**
  * A refused request. The message becomes the answer's `error`: it is for the client, and contains

@@ -5,7 +5,7 @@ import type { ServiceTaskDeps } from "../jobs/service-task-deps.ts";
 import type { RunnerAccess } from "../jobs/runner-access.ts";
 
 /** Everything that the HTTP interface needs. */
-export type ServiceAppDeps = Omit<ServiceTaskDeps, "places" | "runningTurns" | "runner"> & {
+export type ServiceAppDeps = Omit<ServiceTaskDeps, "pool" | "stationOf" | "runningTurns" | "notes"> & {
   checkKey: KeyCheck;
   /** Accepts a request. When this resolves, an accepted one is durable and will run soon. */
   accept: (request: TurnRequest) => Promise<Acceptance>;

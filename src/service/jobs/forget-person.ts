@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
-import { removeLeftOf } from "../runner/workspace/folders.ts";
+import { removeSessionOf } from "../runner/workspace/folders.ts";
 import { JobStore } from "./job-store.ts";
+import { NoteFiles } from "./note-files.ts";
 import type { FoundPerson } from "./people-store.ts";
 
 /**
@@ -16,7 +17,11 @@ export async function forgetPerson(
   const { people } = new JobStore(db);
   const found = people.find(user);
   if (!people.close(user, nowMs)) return "busy";
-  for (const jobId of found.jobIds) await removeLeftOf(dataDir, jobId);
+  const notes = new NoteFiles(dataDir);
+  for (const jobId of found.jobIds) {
+    await notes.remove(jobId);
+    await removeSessionOf(dataDir, jobId);
+  }
   people.forget(user, found.jobIds);
   return found;
 }

@@ -44,6 +44,9 @@ export type TurnReport = Pick<TurnRow, "progress" | "step" | "plan" | "usage">;
 /** The parts of a report that are written at once, because the turn depends on them. */
 export type NotedReport = Pick<RunnerReport, "agentRuns" | "isRound" | "brief" | "branch" | "pushed">;
 
+/** A lease that a turn begins with: the id of its runner, and SHA-256 of its token. */
+export type NewLease = { runner: string; tokenHash: Buffer };
+
 /** A page of a list. `next` is where the following page begins, or null on the last one. */
 export type JobPage = { jobs: JobRow[]; next: ListPlace | null };
 
@@ -184,20 +187,39 @@ export class JobStore {
   }
 
   /**
-   * Notes that the runner is about to start, and counts one more attempt. Returns false if the turn
-   * has ended.
+   * Notes that a runner is about to start, with its lease, and counts one more attempt. Returns
+   * false if the turn has ended.
    */
-  start({ jobId, number }: TurnKey, nowMs: number): boolean {
+  start({ jobId, number }: TurnKey, nowMs: number, { runner, tokenHash }: NewLease): boolean {
     return this.#atOnce(() => {
       // Nobody waits for the answers to an earlier attempt's questions anymore.
       this.questions.forget(jobId, number);
       // A turn that is still running wasn't stopped: the service died during it. That counts if its
       // agent was started.
       const sql = `UPDATE turns SET attempts = attempts + 1 - (state = 'running' AND NOT agent_runs),
-        agent_runs = 0, held = 'null', state = 'running', started_at = coalesce(started_at, ?)
+        agent_runs = 0, held = 'null', state = 'running', started_at = coalesce(started_at, ?),
+        runner = ?, lease = ?, lease_until = NULL, lease_attempt = lease_attempt + 1, lease_used = usage
         WHERE job_id = ? AND number = ? AND state <> 'ended'`;
-      return this.#tables.run(sql, nowMs, jobId, number) === 1;
+      return this.#tables.run(sql, nowMs, runner, tokenHash.toString("hex"), jobId, number) === 1;
     });
+  }
+
+  /** Notes until when a turn's lease lasts. */
+  renew(key: TurnKey, untilMs: number): void {
+    this.#note(key, "lease_until = ?", Math.ceil(untilMs));
+  }
+
+  /** True if a turn runs, or is about to be taken up again, with this lease. */
+  isLeased({ jobId, number }: TurnKey, tokenHash: Buffer): boolean {
+    const sql = `SELECT number FROM turns WHERE job_id = ? AND number = ? AND state = 'running' AND lease = ?`;
+    return this.#tables.value(z.int(), sql, jobId, number, tokenHash.toString("hex")) !== null;
+  }
+
+  /** The runner that had the job's newest turn that ran, or null. */
+  runnerBefore(jobId: string): string | null {
+    const sql = `SELECT runner FROM turns WHERE job_id = ? AND runner IS NOT NULL ORDER BY number DESC
+      LIMIT 1`;
+    return this.#tables.value(z.string(), sql, jobId);
   }
 
   /** Notes why the turn waits although there is room for it, unless it has ended. */
@@ -216,12 +238,14 @@ export class JobStore {
 
   /**
    * Makes the turn wait to run again at once, because what ran it has died. That isn't an attempt
-   * if another turn is to blame, and the agent wasn't started yet.
+   * if another turn is to blame, and the agent wasn't started yet. With a runner elsewhere, nobody
+   * knows whose fault it was, so this counts apart.
    */
-  lose(key: TurnKey, by: RunnerLostError["by"], reason: string): void {
-    const change =
-      "reason = ?, attempts = attempts - (? AND NOT agent_runs), deaths = deaths + ?, due_at = 0";
-    this.#suspend(key, change, reason, by === "another-turn" ? 1 : 0, by === "this-turn" ? 1 : 0);
+  lose(key: TurnKey, by: RunnerLostError["by"], reason: string, isElsewhere: boolean): void {
+    const change = `reason = ?, attempts = attempts - (? AND NOT agent_runs), deaths = deaths + ?,
+      losses = losses + (? AND agent_runs), due_at = 0`;
+    const [another, own] = [by === "another-turn", by === "this-turn"].map(Number);
+    this.#suspend(key, change, reason, another ?? 0, own ?? 0, isElsewhere ? 1 : 0);
   }
 
   /** Makes the turn wait to run again after a failed attempt, at `dueAtMs` at the earliest. */

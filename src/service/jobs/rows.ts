@@ -77,6 +77,16 @@ export const TurnRow = z.object({
   agentRuns: Flag,
   /** How often the turn's own code hung or crashed the runner. */
   deaths: z.int(),
+  /** The runner that has it, or had it last: `own`, or that of a machine elsewhere. */
+  runner: z.string().nullable(),
+  /** SHA-256 of the token of the newest lease, hexadecimal. */
+  lease: z.string().nullable(),
+  /** How many leases there were. */
+  leaseAttempt: z.int(),
+  /** What attempts before the newest lease had used. */
+  leaseUsed: json(JobTurn.shape.usage),
+  /** How often a runner elsewhere was lost while the agent ran. */
+  losses: z.int(),
 });
 export type TurnRow = z.infer<typeof TurnRow>;
 

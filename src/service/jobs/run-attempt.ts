@@ -1,12 +1,20 @@
-import { once } from "node:events";
+import { addAbortListener, once } from "node:events";
 import { waitingReviewsText } from "../../shared/contract/waiting-reviews.ts";
 import { within, type Logger } from "../../shared/machine/ports.ts";
-import { messageOf } from "../../shared/errors.ts";
+import { DocsAgentError, messageOf } from "../../shared/errors.ts";
 import type { TaskEnd } from "../../shared/queue/task-queue.ts";
 import { detailsOf } from "../base/run-error.ts";
 import { projectsBeside, type ServiceProject } from "../config/config.ts";
 import type { FollowedJob } from "./followed-store.ts";
-import { type OpenPull, RunnerLostError, type RunTurnInput, type RunTurnResult } from "../runner/runner.ts";
+import {
+  type OpenPull,
+  RunnerLostError,
+  type RunTurnInput,
+  type RunTurnResult,
+  type TurnLease,
+} from "../runner/runner.ts";
+import { newLease } from "../runners/lease.ts";
+import type { Station } from "../runners/pool.ts";
 import { concludeTurn, failedAttempt, nextOfJob } from "./end-turn.ts";
 import type { TurnRow, TurnKey } from "./rows.ts";
 import { waitingReviews } from "./waiting-reviews.ts";
@@ -22,6 +30,9 @@ const WRITE_AGAIN_MS = { first: 1000, max: 60_000 };
  * after an agent's end.
  */
 const STOP_COMES_WITHIN_MS = 1000;
+
+/** How often it is noted at most until when a lease lasts. */
+const NOTE_LEASE_EVERY_MS = 10_000;
 
 /** The most open pull requests that a turn is compared with. */
 const OPEN_PULLS_MAX = 20;
@@ -39,21 +50,38 @@ type Attempt = {
   stopped: AbortSignal;
   /** Aborts when the turn was ended. */
   ended: AbortSignal;
+  station: Station;
+  lease: TurnLease;
+  /** Call this once the attempt's end is written down, or can't be. */
+  written: (isWritten: boolean) => void;
 };
+
+/** Where an attempt runs, and what ends it. `isTakenUp` if it runs there already. */
+type Given = Pick<Attempt, "stopped" | "ended" | "station"> & { isTakenUp?: boolean };
 
 /** Runs a turn that has its place, once, and ends it or says when it runs again. */
 export async function runAttempt(
   deps: ServiceTaskDeps,
   key: TurnKey,
   project: ServiceProject,
-  signals: Pick<Attempt, "stopped" | "ended">,
+  given: Given,
 ): Promise<TaskEnd> {
-  const run = startAttempt(deps, key, project, signals);
+  const run = startAttempt(deps, key, project, given);
   if (run === null) return nextOfJob(deps, key.jobId);
+  try {
+    const end = await runToEnd(deps, run);
+    run.written(true);
+    return end;
+  } finally {
+    run.written(false);
+  }
+}
+
+async function runToEnd(deps: ServiceTaskDeps, run: Attempt): Promise<TaskEnd> {
   const over = new AbortController();
   let result: RunTurnResult;
   try {
-    result = await deps.runner.run(inputOf(deps, run, over.signal));
+    result = await runAtStation(deps, run, over.signal);
     if (result.kind === "failed") for (const line of result.details ?? []) run.report.line(line);
   } catch (thrown) {
     return await endOfThrown(deps, run, thrown);
@@ -61,9 +89,28 @@ export async function runAttempt(
     over.abort();
     run.report.close();
     const { used: usage } = run.report;
-    if (usage !== null) deps.measure({ kind: "used", project: project.id, usage });
+    if (usage !== null) deps.measure({ kind: "used", project: run.project.id, usage });
   }
   return endOfResult(deps, run, result);
+}
+
+/** What runs elsewhere goes on while the service stops, and is taken up after the next start. */
+class GoesOnError extends DocsAgentError {
+  readonly code = "goes_on";
+}
+
+async function runAtStation(deps: ServiceTaskDeps, run: Attempt, over: AbortSignal): Promise<RunTurnResult> {
+  const { runner, isElsewhere } = run.station;
+  const running = runner.run(inputOf(deps, run, over));
+  if (!isElsewhere) return await running;
+  running.catch(() => {});
+  const { closed } = deps.pool;
+  const { promise: stops, reject } = Promise.withResolvers<never>();
+  using _ = addAbortListener(closed, () => {
+    run.written(false);
+    reject(new GoesOnError("The turn goes on elsewhere."));
+  });
+  return await Promise.race([running, stops]);
 }
 
 /** Notes that the turn runs. Null if it was ended while it waited for its place. */
@@ -71,33 +118,59 @@ function startAttempt(
   deps: ServiceTaskDeps,
   key: TurnKey,
   project: ServiceProject,
-  signals: Pick<Attempt, "stopped" | "ended">,
+  { isTakenUp = false, ...given }: Given,
 ): Attempt | null {
   const { store, clock } = deps;
   const turn = store.turn(key);
-  if (turn === null || !store.start(key, clock.now())) return null;
+  if (turn === null) return null;
+  const { promise, resolve: written } = Promise.withResolvers<boolean>();
+  const lease = leaseOf(deps, turn, isTakenUp, promise);
+  if (!isTakenUp && !store.start(key, clock.now(), { runner: given.station.id, ...lease })) return null;
   const { attempts: attempt } = store.turn(key) ?? turn;
   const logger = deps.logger.child({ project: project.id, job_id: key.jobId, turn: key.number });
   const runsAgain = turn.startedAt !== null;
-  logger.info({ attempt }, runsAgain ? "turn starts again" : "turn starts");
+  const begins = isTakenUp ? "turn is taken up" : runsAgain ? "turn starts again" : "turn starts";
+  logger.info({ attempt, runner: given.station.id }, begins);
   if (!runsAgain) {
     deps.measure({ kind: "turn-starts", project: project.id, waitedMs: clock.now() - turn.acceptedAt });
   }
-  const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));
+  // What a runner reports is what its own attempt has used.
+  const before = isTakenUp ? { ...turn, usage: turn.leaseUsed } : turn;
+  const report = new ReportWriter(clock, before, (now) => store.setReport(key, now));
   // An attempt that was ended by a stop of the service doesn't count.
-  if (runsAgain) report.line(attempt > 1 ? `attempt ${attempt}` : "starts again");
-  return { key, turn, project, attempt, report, logger, ...signals };
+  if (runsAgain && !isTakenUp) report.line(attempt > 1 ? `attempt ${attempt}` : "starts again");
+  return { key, turn: before, project, attempt, report, logger, lease, written, ...given };
+}
+
+/** A new lease, or the one that an attempt has which goes on. */
+function leaseOf(
+  { store, clock }: ServiceTaskDeps,
+  { jobId, number, leaseAttempt, lease }: TurnRow,
+  isTakenUp: boolean,
+  written: Promise<boolean>,
+): TurnLease {
+  let notedMs = -Infinity;
+  const onRenewed = (untilMs: number) => {
+    // With each report would be five times a second.
+    if (clock.monotonicMs() - notedMs < NOTE_LEASE_EVERY_MS) return;
+    notedMs = clock.monotonicMs();
+    store.renew({ jobId, number }, untilMs);
+  };
+  const renewed = { onRenewed, written };
+  if (!isTakenUp) return { ...newLease(`${jobId}.${number}.${leaseAttempt + 1}`), ...renewed };
+  const tokenHash = Buffer.from(lease ?? "", "hex");
+  return { id: `${jobId}.${number}.${leaseAttempt}`, token: null, tokenHash, ...renewed };
 }
 
 /** The turn as the runner gets it. What it asks people isn't asked any more after `over`. */
 function inputOf(
-  { store, projects, attachments, questions, measure }: ServiceTaskDeps,
-  { key, turn, project, report, logger, stopped, ended }: Attempt,
+  { store, projects, attachments, questions, notes, measure }: ServiceTaskDeps,
+  { key, turn, project, report, logger, stopped, ended, station, lease }: Attempt,
   over: AbortSignal,
 ): RunTurnInput {
   const { agent } = project;
   const answerMinutes = agent.kind === "acp" ? agent.answerTimeLimitMinutes : 0;
-  const signal = AbortSignal.any([stopped, ended]);
+  const signal = station.isElsewhere ? ended : AbortSignal.any([stopped, ended]);
   return {
     jobId: key.jobId,
     number: key.number,
@@ -116,6 +189,8 @@ function inputOf(
       .map(({ id, ...attachment }) => ({ ...attachment, path: attachments.pathOf(id) })),
     project,
     usedBefore: turn.usage,
+    notes: notes.of(key.jobId),
+    lease,
     signal,
     report: ({ agentRuns, isRound, brief, branch, pushed, ...shown }) => {
       report.add(shown);
@@ -153,12 +228,13 @@ function openPullsOf(
 
 /** Ends the attempt with what the runner threw: the turn runs again, or it has failed. */
 async function endOfThrown(deps: ServiceTaskDeps, run: Attempt, thrown: unknown): Promise<TaskEnd> {
-  const { key, attempt, report, logger, stopped, ended } = run;
+  const { key, attempt, report, logger, stopped, ended, station } = run;
+  if (thrown instanceof GoesOnError) return againAfterStop(deps);
   if (ended.aborted) return nextOfJob(deps, key.jobId);
   if (stopped.aborted) return takeBack(deps, run);
   if (thrown instanceof RunnerLostError) {
     const { by } = thrown;
-    await write(deps, run, () => deps.store.lose(key, by, BROKE_DOWN));
+    await write(deps, run, () => deps.store.lose(key, by, BROKE_DOWN, station.isElsewhere));
     logger.warn({ by }, "turn lost its runner: it runs again");
     return againAfterStop(deps);
   }
@@ -219,8 +295,8 @@ export function againAfterStop({ clock }: ServiceTaskDeps): TaskEnd {
  * Whoever stops the service may also stop its agents, and even before it. Service managers signal
  * all processes.
  */
-async function stopComes({ places, clock }: ServiceTaskDeps): Promise<boolean> {
-  if (places.closed.aborted) return true;
-  await within(clock, STOP_COMES_WITHIN_MS, once(places.closed, "abort"), null);
-  return places.closed.aborted;
+async function stopComes({ pool, clock }: ServiceTaskDeps): Promise<boolean> {
+  if (pool.closed.aborted) return true;
+  await within(clock, STOP_COMES_WITHIN_MS, once(pool.closed, "abort"), null);
+  return pool.closed.aborted;
 }

@@ -4,7 +4,9 @@ import { MAX_RETRY_AFTER_MS } from "../../shared/machine/retry-after.ts";
 import { toTimestamp } from "../../shared/contract/reading.ts";
 import { heldByBudget } from "./project-budget.ts";
 import { concludeTurn, givenUp, MAX_ATTEMPTS, nextOfJob } from "./end-turn.ts";
-import { projectOfJob, type TurnRow } from "./rows.ts";
+import type { ServiceProject } from "../config/config.ts";
+import type { Station } from "../runners/pool.ts";
+import { type JobRow, projectOfJob, type TurnRow } from "./rows.ts";
 import { againAfterStop, BROKE_DOWN, runAttempt } from "./run-attempt.ts";
 import type { ServiceTaskDeps } from "./service-task-deps.ts";
 
@@ -14,6 +16,10 @@ const Payload = z.object({ jobId: z.string() });
 const MAX_DEATHS = 2;
 const BREAKS_SERVICE =
   "The service broke down twice while it worked on this, so the agent isn't started again.";
+/** How often a runner elsewhere may be lost while a turn's agent runs. */
+const MAX_LOSSES = 3;
+const LOSES_RUNNERS =
+  "The machine that worked on this was lost three times, so the agent isn't started again.";
 
 /**
  * The task that runs a job's turns. Each job has one, so that its turns run in order and never at
@@ -35,7 +41,7 @@ export function runJobId(task: Task): string {
  * isn't run again.
  */
 export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
-  const { store, projects, places, clock } = deps;
+  const { store, projects, pool, clock } = deps;
   const jobId = runJobId(task);
   const job = store.job(jobId);
   if (job === null) return { kind: "dead", reason: `no such job: ${jobId}` };
@@ -51,13 +57,15 @@ export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSi
     });
   }
   if (turn.deaths >= MAX_DEATHS) return concludeTurn(deps, turn, { kind: "failed", reason: BREAKS_SERVICE });
+  if (turn.losses >= MAX_LOSSES) return concludeTurn(deps, turn, { kind: "failed", reason: LOSES_RUNNERS });
+  const goesOn = turn.state === "running" ? deps.stationOf(turn) : null;
+  if (goesOn !== null) return await takeUp(deps, turn, { job, project, station: goesOn, stopped });
   const attempts = attemptsOf(turn);
   if (attempts >= MAX_ATTEMPTS) return concludeTurn(deps, turn, givenUp(attempts, turn.reason ?? BROKE_DOWN));
   using running = deps.runningTurns.add(turn);
   const { signal } = running;
-  const limit = project.limits.jobsAtOnce;
-  const release = await places.take({ projectId: project.id, limit, signal });
-  if (release === null) return signal.aborted ? nextOfJob(deps, jobId) : againAfterStop(deps);
+  const place = await pool.take({ project, prefers: store.runnerBefore(jobId), signal });
+  if (place === null) return signal.aborted ? nextOfJob(deps, jobId) : againAfterStop(deps);
   try {
     // A turn whose work is pushed only has to say so.
     const held = turn.branch === null ? heldByBudget(store.spending, project, clock.now()) : null;
@@ -72,9 +80,27 @@ export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSi
       deps.logger.info(fields, "turn waits, because the project's budget is used up");
       return { kind: "again", dueAt: held.until };
     }
-    return await runAttempt(deps, turn, projectOfJob(project, job), { stopped, ended: signal });
+    const { station } = place;
+    return await runAttempt(deps, turn, projectOfJob(project, job), { station, stopped, ended: signal });
   } finally {
-    release();
+    place.release();
+  }
+}
+
+/** Goes on with a turn that a runner elsewhere kept while the service was away. */
+async function takeUp(
+  deps: ServiceTaskDeps,
+  turn: TurnRow,
+  given: { job: JobRow; project: ServiceProject; station: Station; stopped: AbortSignal },
+): Promise<TaskEnd> {
+  const { job, project, station, stopped } = given;
+  using running = deps.runningTurns.add(turn);
+  const place = deps.pool.takeUp(station, project.id);
+  try {
+    const signals = { stopped, ended: running.signal };
+    return await runAttempt(deps, turn, projectOfJob(project, job), { station, isTakenUp: true, ...signals });
+  } finally {
+    place.release();
   }
 }
 

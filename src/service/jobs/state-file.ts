@@ -309,4 +309,16 @@ export const serviceSchema: readonly string[] = [
     SELECT job_id, link, followed.project_id, memory ->> '$.changedAt' FROM followed JOIN jobs ON id = job_id
     WHERE pull_request ->> '$.state' = 'merged' AND memory ->> '$.changedAt' IS NOT NULL;
   `,
+  `
+  -- The runner that has the turn, or had it last.
+  ALTER TABLE turns ADD COLUMN runner TEXT;
+  -- Its right to run the turn: SHA-256 of a token, until when, of which attempt, and what the
+  -- attempts before had used (JSON, or null).
+  ALTER TABLE turns ADD COLUMN lease TEXT;
+  ALTER TABLE turns ADD COLUMN lease_until INTEGER;
+  ALTER TABLE turns ADD COLUMN lease_attempt INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE turns ADD COLUMN lease_used TEXT NOT NULL DEFAULT 'null';
+  -- How often a runner elsewhere was lost while the agent ran.
+  ALTER TABLE turns ADD COLUMN losses INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

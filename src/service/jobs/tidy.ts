@@ -44,7 +44,9 @@ export async function tidy(deps: ServiceTaskDeps, stopped: AbortSignal): Promise
       const prefixes = [project.pullRequests.branchPrefix, ...store.retention.branchPrefixes(project.id)];
       return [...new Set(prefixes)].map((branchPrefix) => projectOfJob(project, { branchPrefix }));
     });
-    await deps.runner.upkeep({ projects: all, unfinished, signal: stopped });
+    const removed = await deps.notes.removeOld(unfinished, nowMs);
+    if (removed > 0) logger.info({ count: removed }, "notes of ended turns removed");
+    await deps.pool.upkeep({ projects: all, unfinished, signal: stopped });
   } catch (thrown) {
     if (!stopped.aborted)
       logger.warn({ problem: messageOf(thrown) }, "what the runner keeps can't be tidied");

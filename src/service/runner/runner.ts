@@ -72,6 +72,39 @@ export const RunnerReport = z.object({
 });
 export type RunnerReport = z.infer<typeof RunnerReport>;
 
+/** The kinds of notes about a job. */
+export const NoteKind = z.enum(["turn", "answers", "closed", "sources"]);
+export type NoteKind = z.infer<typeof NoteKind>;
+
+/**
+ * What turns of one job note for later attempts and later turns, wherever these run. The service
+ * keeps it.
+ */
+export type JobNotes = {
+  /** Resolves to null if there is none. Rejects if that can't be found out. */
+  read: (kind: NoteKind) => Promise<string | null>;
+  /**
+   * Resolves once it is kept. Rejects if it can't be, or if whoever writes has lost the turn to
+   * another attempt.
+   */
+  write: (kind: NoteKind, text: string) => Promise<void>;
+};
+
+/**
+ * A runner's right to run one attempt of a turn. `token` is null if an attempt that goes on is
+ * taken up again after a restart of the service. Then only what is stored of its token is known.
+ */
+export type TurnLease = {
+  id: string;
+  token: string | null;
+  /** SHA-256 of the token. */
+  tokenHash: Buffer;
+  /** Called when it lasts until a later time, epoch milliseconds. */
+  onRenewed: (untilMs: number) => void;
+  /** Resolves to true once the attempt's end is written down, and to false if it can't be now. */
+  written: Promise<boolean>;
+};
+
 /** An open pull request of another job. */
 export type OpenPull = { url: string; number: number; headSha: string };
 
@@ -113,6 +146,8 @@ export type RunTurnInput = {
   project: ServiceProject;
   /** The usage of earlier attempts of the turn. It counts toward the budget. */
   usedBefore: Usage | null;
+  notes: JobNotes;
+  lease: TurnLease;
   /**
    * Aborts when the service stops and the grace period is over, or when the turn was ended
    * (canceled, or its job archived).
@@ -189,10 +224,22 @@ export class RunnerLostError extends DocsAgentError {
 /**
  * A job whose change should be read. `head` is the last commit of its newest pull request, or null.
  */
-export type DiffInput = { project: ServiceProject; jobId: string; head: string | null; signal: AbortSignal };
+export type DiffInput = {
+  project: ServiceProject;
+  jobId: string;
+  head: string | null;
+  notes: JobNotes;
+  signal: AbortSignal;
+};
 
 /** The pull request of a job that somebody wants closed, because it changes nothing any more. */
-export type CloseInput = { project: ServiceProject; jobId: string; number: number; signal: AbortSignal };
+export type CloseInput = {
+  project: ServiceProject;
+  jobId: string;
+  number: number;
+  notes: JobNotes;
+  signal: AbortSignal;
+};
 
 /**
  * What became of it: `merged`, or closed, perhaps before. It stays open if it has `changed` and

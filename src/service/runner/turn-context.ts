@@ -17,7 +17,7 @@ import type { KeptTrees } from "./workspace/tree/kept-trees.ts";
 import type { KeptOutputs } from "./turn/checks/kept-outputs.ts";
 
 /** A turn, as the runner's steps see it. */
-export type RunnerTurn = Omit<RunTurnInput, "signal" | "report" | "ask"> & {
+export type RunnerTurn = Omit<RunTurnInput, "signal" | "report" | "ask" | "notes" | "lease"> & {
   material?: TurnMaterial;
   /** What open pull requests of other jobs change near what is asked, quoted for the agent. */
   othersChanges?: string;
@@ -78,7 +78,7 @@ export type TurnContext = {
   onProgress: (line: string) => void;
   /** Called each time something was left out of a model call. */
   onLeftOut: (what: LeftOut) => void;
-} & Pick<RunTurnInput, "signal" | "report" | "ask">;
+} & Pick<RunTurnInput, "signal" | "report" | "ask" | "notes">;
 
 /** The result of a run that doesn't fail. */
 export type Success = Exclude<RunTurnResult, { kind: "failed" }>;

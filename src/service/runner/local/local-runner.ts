@@ -67,14 +67,17 @@ export class LocalRunner implements Runner {
     await Promise.all(this.#leftovers);
   }
 
-  async run({ signal, report, ask, ...turn }: RunTurnInput): Promise<RunTurnResult> {
+  async run({ signal, report, ask, notes, ...turn }: Omit<RunTurnInput, "lease">): Promise<RunTurnResult> {
     const { jobId, number, project } = turn;
     const redact = createRedact(projectSecrets(project, this.#deps.env));
     const logger = this.#deps.logger.child({ project: project.id, job_id: jobId, turn: number });
     this.#running.add(jobId);
     try {
       signal.throwIfAborted();
-      const result = await runTurn(turn, await this.#contextOf(project, { signal, report, ask }, logger));
+      const result = await runTurn(
+        turn,
+        await this.#contextOf(project, { signal, report, ask, notes }, logger),
+      );
       return { ...result, summary: result.summary === null ? null : redact(result.summary) };
     } catch (error) {
       return failedTurn(error, { signal, redact, logger });
@@ -83,17 +86,17 @@ export class LocalRunner implements Runner {
     }
   }
 
-  async readDiff({ project, jobId, head, signal }: DiffInput): Promise<JobDiff | null> {
+  async readDiff({ project, jobId, head, notes, signal }: DiffInput): Promise<JobDiff | null> {
     const { folders } = await this.#opened();
     const reached = this.#repositories.of(project, { folders, logger: this.#deps.logger, signal });
-    return readDiff({ ...reached, folders }, { jobId, baseBranch: project.baseBranch, head });
+    return readDiff({ ...reached, notes }, { jobId, baseBranch: project.baseBranch, head });
   }
 
   async closePull(input: CloseInput): Promise<CloseResult> {
     const { folders } = await this.#opened();
     const { logger, clock } = this.#deps;
     const reached = this.#repositories.of(input.project, { folders, logger, signal: input.signal });
-    return closeEmptyPull({ ...reached, folders, clock }, input);
+    return closeEmptyPull({ ...reached, clock }, input);
   }
 
   async upkeep({ projects, unfinished, signal }: UpkeepInput): Promise<void> {
@@ -129,19 +132,18 @@ export class LocalRunner implements Runner {
 
   async #contextOf(
     project: ServiceProject,
-    { signal, report, ask }: Pick<RunTurnInput, "signal" | "report" | "ask">,
+    given: Pick<RunTurnInput, "signal" | "report" | "ask" | "notes">,
     logger: Logger,
   ): Promise<TurnContext> {
     const { env, clock } = this.#deps;
+    const { signal, report } = given;
     const opened = await this.#opened();
     const agentEnv = agentEnvOf(project, env);
     const { folders } = opened;
     const { hosted, ...reached } = this.#repositories.of(project, { folders, logger, signal });
     const identity = await this.#identities.of(project, hosted, signal);
     return {
-      signal,
-      report,
-      ask,
+      ...given,
       ...opened,
       ...reached,
       committer: { ...identity, signingKeyFile: project.commits.signingKeyFile },

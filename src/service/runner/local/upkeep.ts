@@ -33,18 +33,15 @@ const KEEP_TREES_MS = DAY_MS;
 /** A later follow-up gets the earlier turns as text. */
 const KEEP_SESSIONS_MS = 7 * DAY_MS;
 const PACK_EVERY_MS = DAY_MS;
-/** A pushed turn may be repeated hours later, or days later if the service was stopped. */
-const KEEP_NOTES_MS = 7 * DAY_MS;
 /** A project may come back into the settings. */
 const KEEP_MIRRORS_MS = 7 * DAY_MS;
-const MAX_NOTES = 500;
 const MAX_MIRRORS = 10;
 /** Each is a request to the code host. */
 const MAX_BRANCHES = 20;
 
 /**
  * Removes what turns left and nobody needs anymore, a limited amount at a time: kept trees and
- * sessions, notes of turns, mirrors of removed projects, and branches at the remote that were
+ * sessions, mirrors of removed projects, and branches at the remote that were
  * merged as they are. Packs the mirrors. Failures are logged, and tried again the next time.
  */
 export async function lookAfter(context: UpkeepContext): Promise<void> {
@@ -63,14 +60,6 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
 
   await step("unused trees removed", () => trees.forget(nowMs - KEEP_TREES_MS));
   await step("unused sessions of agents removed", () => sessions.forget(nowMs - KEEP_SESSIONS_MS));
-  await step("notes of ended turns removed", () =>
-    removeOld(folders.notes, nowMs - KEEP_NOTES_MS, MAX_NOTES, async (name) => {
-      const jobId = name.replace(/(?:\.(?:closed|answers|sources))?\.json(?:\.new)?$/, "");
-      if (context.isUnfinished(jobId)) return false;
-      await rm(join(folders.notes, name), { force: true });
-      return true;
-    }),
-  );
   const used = new Set(context.projects.map(({ mirror }) => mirror.path));
   await step("mirrors of removed projects removed", () =>
     removeOld(folders.mirrors, nowMs - KEEP_MIRRORS_MS, MAX_MIRRORS, async (name) => {

@@ -1,15 +1,21 @@
+import { join } from "node:path";
 import { format } from "node:util";
+import { Agent } from "undici";
+import type { z } from "zod";
 import { codeOf, messageOf } from "../../../shared/errors.ts";
-import { fetchThrough } from "../../../shared/machine/dispatcher.ts";
+import { createDispatcher, fetchThrough } from "../../../shared/machine/dispatcher.ts";
 import { createLogger, createSystemClock } from "../../../shared/machine/clock-and-log.ts";
+import { packageVersion } from "../../../shared/machine/command-line.ts";
 import { oneLine } from "../../base/printable-text.ts";
-import { learnedSecrets } from "../../base/redaction.ts";
+import { learnedSecrets, learnSecret } from "../../base/redaction.ts";
 import { projectSecrets, serviceProxy } from "../../config/env.ts";
 import { ReaderProcesses } from "./apart/apart.ts";
 import { LocalRunner } from "../local/local-runner.ts";
 import { closeInheritedFiles } from "./inherited-files.ts";
 import type { FromRunner, RunnerSettings, ToRunner } from "./messages.ts";
-import { OrdersUnderWay } from "./orders-under-way.ts";
+import { ServiceLink } from "../link/service-link.ts";
+import { WorkLoop } from "../link/work-loop.ts";
+import { machineOf } from "./machine.ts";
 import { ThreadNote } from "./thread-note.ts";
 
 /** The time that agents have to end after the service has ended. */
@@ -17,14 +23,11 @@ const END_WITHIN_MS = 8_000;
 /** The most lines of the protocol client on the console that are logged. */
 const MAX_ODDITIES = 100;
 
-let orders: OrdersUnderWay | null = null;
+let loop: WorkLoop | null = null;
 
 /** If this can't be sent, the service has ended, and so does this process. */
-function tell(message: FromRunner): Promise<void> {
-  return new Promise((resolve) => {
-    if (process.connected) process.send?.(message, undefined, {}, () => resolve());
-    else resolve();
-  });
+function tell(message: z.infer<typeof FromRunner>): void {
+  if (process.connected) process.send?.(message, undefined, {}, () => {});
 }
 
 /**
@@ -38,7 +41,8 @@ function isOfPausedParser(thrown: unknown): boolean {
 
 async function open(settings: RunnerSettings): Promise<void> {
   const { env } = process;
-  const { dataDir, containment, logLevel, projects } = settings;
+  const { dataDir, containment, logLevel, projects, source, places, labels } = settings;
+  learnSecret(source.token);
   const logger = await createLogger({
     level: logLevel,
     secrets: projects.flatMap((project) => projectSecrets(project, env)),
@@ -68,14 +72,33 @@ async function open(settings: RunnerSettings): Promise<void> {
   const readers = new ReaderProcesses();
   const runner = new LocalRunner({ dataDir, containment, env, clock, logger, readers, isOwnProcess: true });
   await runner.open();
-  orders = new OrdersUnderWay(runner, tell, new ThreadNote(dataDir));
+  const link = new ServiceLink({
+    ...source,
+    dispatcher:
+      source.socketPath === null
+        ? createDispatcher(serviceProxy(env))
+        : new Agent({ connect: { socketPath: source.socketPath } }),
+    signal: ending.signal,
+  });
+  loop = new WorkLoop({
+    link,
+    runner,
+    thread: new ThreadNote(dataDir),
+    clock,
+    logger,
+    self: { version: packageVersion(), machine: await machineOf(dataDir), places, labels, projects: null },
+    attachments: join(dataDir, "fetched"),
+  });
+  void loop.run();
 }
 
+const ending = new AbortController();
+
 // Both sides have the same version, because one starts the other.
-process.on("message", (order: ToRunner) => {
-  if (order.kind === "ping") return void tell({ kind: "pong" });
-  if (order.kind !== "open") return orders?.take(order);
-  void open(order.settings).then(
+process.on("message", (message: ToRunner) => {
+  if (message.kind === "ping") return tell({ kind: "pong" });
+  if (message.kind === "drain") return void loop?.drain().then(() => tell({ kind: "drained" }));
+  void open(message.settings).then(
     () => tell({ kind: "opened" }),
     (error: unknown) => tell({ kind: "unopened", problem: messageOf(error) }),
   );
@@ -86,6 +109,7 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, ()
 // The service has ended, for whatever reason.
 process.on("disconnect", () => {
   setTimeout(() => process.exit(), END_WITHIN_MS);
-  void Promise.resolve(orders?.end()).then(() => process.exit());
+  ending.abort(new Error("The runner ends"));
+  void Promise.resolve(loop?.end()).then(() => process.exit());
 });
 closeInheritedFiles();

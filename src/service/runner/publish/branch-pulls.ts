@@ -14,13 +14,13 @@ type Known = { seenClosed?: SeenClosed; pushed?: Pick<TurnNote, "newestPull"> | 
 /** Asks the code host. Without one, there are none. */
 export async function findPulls(
   turn: RunnerTurn,
-  { codeHost, folders, clock, signal }: Pick<TurnContext, "codeHost" | "folders" | "clock" | "signal">,
+  { codeHost, notes, clock, signal }: Pick<TurnContext, "codeHost" | "notes" | "clock" | "signal">,
   pushed: Known["pushed"] = null,
 ): Promise<BranchPulls> {
   if (codeHost === null) return branchPulls(turn, []);
   const all = await codeHost.find(jobBranch(turn.project.pullRequests.branchPrefix, turn.jobId), signal);
   const numbers = all.filter(({ state }) => state === "closed").map(({ number }) => number);
-  const seenClosed = await noteClosed(folders.notes, turn.jobId, { numbers, nowMs: clock.now() });
+  const seenClosed = await noteClosed(notes, { numbers, nowMs: clock.now() });
   return branchPulls(turn, all, { seenClosed, pushed });
 }
 

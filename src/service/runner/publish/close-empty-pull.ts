@@ -4,15 +4,15 @@ import { noteClosed } from "./seen-closed.ts";
 import type { TurnContext } from "../turn-context.ts";
 import type { CloseInput, CloseResult } from "../runner.ts";
 
-type CloseDeps = Pick<TurnContext, "mirror" | "codeHost" | "folders" | "clock">;
+type CloseDeps = Pick<TurnContext, "mirror" | "codeHost" | "clock">;
 
 /**
  * Closes a job's pull request if merging it would change nothing. Reads the branch right before,
  * and opens it again if somebody pushed in that moment. Safe to repeat.
  */
 export async function closeEmptyPull(
-  { mirror, codeHost, folders, clock }: CloseDeps,
-  { project: { baseBranch, pullRequests }, jobId, number, signal }: CloseInput,
+  { mirror, codeHost, clock }: CloseDeps,
+  { project: { baseBranch, pullRequests }, jobId, number, notes, signal }: CloseInput,
 ): Promise<CloseResult> {
   const pulls = (await codeHost?.find(jobBranch(pullRequests.branchPrefix, jobId), signal)) ?? [];
   const pull = pulls.find((each) => each.number === number);
@@ -35,7 +35,7 @@ export async function closeEmptyPull(
   if (await isEmpty()) {
     // A follow-up that is asked for from now on may open another one.
     const ended = pulls.filter((each) => each.state === "closed").map((each) => each.number);
-    await noteClosed(folders.notes, jobId, { numbers: [...ended, number], nowMs: clock.now() });
+    await noteClosed(notes, { numbers: [...ended, number], nowMs: clock.now() });
     return "closed";
   }
   await codeHost.change(number, { state: "open" }, signal);

@@ -25,12 +25,12 @@ const OPTIONS = ["-r", "-p", "--no-color", "--no-renames", "--no-ext-diff", "--n
  * with. Null if there is none, or it can't be found anymore.
  */
 export function readDiff(
-  { mirror, folders, redact, apart }: Pick<TurnContext, "mirror" | "folders" | "redact" | "apart">,
+  { mirror, notes, redact, apart }: Pick<TurnContext, "mirror" | "notes" | "redact" | "apart">,
   { jobId, baseBranch, head }: DiffOf,
 ): Promise<JobDiff | null> {
   return mirror.fetch({ baseBranch, jobId }, async (git) => {
     const { base: baseTip, job } = await mirror.tips(jobId);
-    const note = job === null ? await readTurnNote(folders.notes, jobId) : null;
+    const note = job === null ? await readTurnNote(notes) : null;
     const candidates = job === null ? [head, note?.isPushed ? note.commit : null] : [job];
     let commit: string | null = null;
     for (const each of candidates) {

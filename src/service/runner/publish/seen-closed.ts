@@ -1,7 +1,6 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { z } from "zod";
 import { json } from "../../base/json.ts";
+import type { JobNotes } from "../runner.ts";
 
 /** By number of a closed pull request: when it was first seen so, in epoch milliseconds. */
 export type SeenClosed = ReadonlyMap<number, number>;
@@ -13,18 +12,13 @@ const Seen = json(z.array(z.tuple([z.int(), z.int()])));
  * One that is reopened is forgotten.
  */
 export async function noteClosed(
-  notesDir: string,
-  jobId: string,
+  notes: JobNotes,
   { numbers, nowMs }: { numbers: readonly number[]; nowMs: number },
 ): Promise<SeenClosed> {
-  const file = join(notesDir, `${jobId}.closed.json`);
-  const text = await readFile(file, "utf8").catch(() => "[]");
+  const text = (await notes.read("closed")) ?? "[]";
   const before = new Map(Seen.safeParse(text).data ?? []);
   const seen = new Map(numbers.map((number) => [number, before.get(number) ?? nowMs]));
   const next = JSON.stringify([...seen]);
-  if (next !== text) {
-    await writeFile(`${file}.new`, next, { mode: 0o600 });
-    await rename(`${file}.new`, file);
-  }
+  if (next !== text) await notes.write("closed", next);
   return seen;
 }

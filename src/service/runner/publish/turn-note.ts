@@ -1,8 +1,6 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { z } from "zod";
 import { json } from "../../base/json.ts";
-import { TurnQuality } from "../runner.ts";
+import { type JobNotes, TurnQuality } from "../runner.ts";
 import { CheckedClaim, MAX_JOINED_CLAIMS } from "./checked-claim.ts";
 
 /** Texts about a change, each with what is left of it without the words of others. */
@@ -86,13 +84,13 @@ export function turnsBefore(note: TurnNote | null, turnKey: string): NotedTurn[]
  * Written before and after the push. A crash leaves either the old note or the new one. Null means
  * that there is none.
  */
-export async function writeTurnNote(notesDir: string, jobId: string, note: TurnNote | null): Promise<void> {
-  await write(join(notesDir, `${jobId}.json`), note);
+export async function writeTurnNote(notes: JobNotes, note: TurnNote | null): Promise<void> {
+  await notes.write("turn", JSON.stringify(note));
 }
 
 /** The note of the job's last commit, or null if there is none that can be read. */
-export async function readTurnNote(notesDir: string, jobId: string): Promise<TurnNote | null> {
-  return read(join(notesDir, `${jobId}.json`), TurnNote);
+export async function readTurnNote(notes: JobNotes): Promise<TurnNote | null> {
+  return json(TurnNote).safeParse(await notes.read("turn")).data ?? null;
 }
 
 /** The sources of a turn that answered and changed nothing. Those of the newest one are kept. */
@@ -105,25 +103,11 @@ const AnswerSources = z.object({
 export type AnswerSources = z.infer<typeof AnswerSources>;
 
 /** Written at the turn's end, for those who read what an answer rests on. */
-export async function writeAnswerSources(
-  notesDir: string,
-  jobId: string,
-  sources: AnswerSources,
-): Promise<void> {
-  await write(join(notesDir, `${jobId}.sources.json`), sources);
+export async function writeAnswerSources(notes: JobNotes, sources: AnswerSources): Promise<void> {
+  await notes.write("sources", JSON.stringify(sources));
 }
 
 /** The sources of the job's newest answer that named any, or null if none can be read. */
-export async function readAnswerSources(notesDir: string, jobId: string): Promise<AnswerSources | null> {
-  return read(join(notesDir, `${jobId}.sources.json`), AnswerSources);
-}
-
-async function write(file: string, note: TurnNote | AnswerSources | null): Promise<void> {
-  await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
-  await rename(`${file}.new`, file);
-}
-
-async function read<T>(file: string, schema: z.ZodType<T>): Promise<T | null> {
-  const text = await readFile(file, "utf8").catch(() => "null");
-  return json(schema).safeParse(text).data ?? null;
+export async function readAnswerSources(notes: JobNotes): Promise<AnswerSources | null> {
+  return json(AnswerSources).safeParse(await notes.read("sources")).data ?? null;
 }

@@ -105,12 +105,12 @@ async function workOn(
 /** What an answer rests on is kept as what a change does. */
 async function noteSources(
   turn: RunnerTurn,
-  { folders }: TurnContext,
+  { notes }: TurnContext,
   claims: readonly CheckedClaim[] | null,
 ): Promise<void> {
   if (claims === null) return;
   const sources = { version: 1 as const, turnKey: turnKeyOf(turn), claims: [...claims] };
-  await writeAnswerSources(folders.notes, turn.jobId, sources);
+  await writeAnswerSources(notes, sources);
 }
 
 /** A commit's message is copied further than the pull request, and can't be taken back. */
@@ -143,7 +143,7 @@ function assertNames({ jobId, project }: RunnerTurn): void {
 
 /** Updates the mirror, and finds out where the turn starts. */
 async function prepareTurn(turn: RunnerTurn, context: TurnContext): Promise<TurnStart> {
-  const { mirror, folders, clock, logger } = context;
+  const { mirror, notes, clock, logger } = context;
   const { jobId, number, project } = turn;
   const doing = "fetching the repository";
   context.onProgress(doing);
@@ -151,7 +151,7 @@ async function prepareTurn(turn: RunnerTurn, context: TurnContext): Promise<Turn
   const tell = (far: string) => context.report({ step: sentenceCase(`${doing}: ${far}`) });
   const start = await mirror.fetch({ ...project, jobId, tell }, async (): Promise<TurnStart> => {
     const { base, job } = await mirror.tips(jobId);
-    const note = await readTurnNote(folders.notes, jobId);
+    const note = await readTurnNote(notes);
     const turnKey = turnKeyOf(turn);
     let asked: Promise<BranchPulls> | undefined;
     const findOnce = () => (asked ??= findPulls(turn, context, note?.turnKey === turnKey ? note : null));

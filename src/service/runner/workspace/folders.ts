@@ -39,7 +39,6 @@ export async function openRunnerFolders(dataDir: string) {
     /** Trees that ended turns of this process left for later ones. */
     trees: join(root, "trees"),
     scratch: join(root, "scratch"),
-    notes: join(root, "turns"),
     agents: join(root, "agents"),
     /** What an earlier process left, until it is removed. */
     trash: join(root, "trash"),
@@ -114,14 +113,10 @@ export async function forgetAgent(folders: RunnerFolders, jobId: string): Promis
 }
 
 /**
- * Removes what a job's turns left for later ones: notes and the agent's session. None may run or
- * begin meanwhile. Safe to repeat.
+ * Removes the session that a job's agent left for its later turns. None may run or begin meanwhile.
+ * Safe to repeat.
  */
-export async function removeLeftOf(dataDir: string, jobId: string): Promise<void> {
-  for (const kind of ["", ".answers", ".sources"]) {
-    const note = join(dataDir, "turns", `${jobId}${kind}.json`);
-    for (const file of [note, `${note}.new`]) await rm(file, { force: true });
-  }
+export async function removeSessionOf(dataDir: string, jobId: string): Promise<void> {
   // A session without its folder isn't found again. Its own note has nothing that anybody wrote.
   await removeFolder(join(dataDir, "sessions", jobId, "home"));
 }

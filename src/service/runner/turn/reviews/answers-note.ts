@@ -1,8 +1,6 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { z } from "zod";
 import { json } from "../../../base/json.ts";
-import { RunTurnResult } from "../../runner.ts";
+import { type JobNotes, RunTurnResult } from "../../runner.ts";
 import type { Success } from "../../turn-context.ts";
 
 /** Keeps the answers that a turn is about to give, so that another attempt gives the same once. */
@@ -33,29 +31,18 @@ const AnswersNote = z.object({
 });
 export type AnswersNote = z.infer<typeof AnswersNote>;
 
-/** Written before the push, or before the first reply. A crash leaves either the old or the new. */
-export async function writeAnswersNote(notesDir: string, jobId: string, note: AnswersNote): Promise<void> {
-  const file = fileOf(notesDir, jobId);
-  await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
-  await rename(`${file}.new`, file);
+/** Written before the push, or before the first reply. */
+export async function writeAnswersNote(notes: JobNotes, note: AnswersNote): Promise<void> {
+  await notes.write("answers", JSON.stringify(note));
 }
 
 /** The turn's note, or null if it has none that can be read. */
-export async function readAnswersNote(
-  notesDir: string,
-  jobId: string,
-  turnKey: string,
-): Promise<AnswersNote | null> {
-  const text = await readFile(fileOf(notesDir, jobId), "utf8").catch(() => "null");
-  const note = json(AnswersNote).safeParse(text).data ?? null;
+export async function readAnswersNote(notes: JobNotes, turnKey: string): Promise<AnswersNote | null> {
+  const note = json(AnswersNote).safeParse(await notes.read("answers")).data ?? null;
   return note?.turnKey === turnKey ? note : null;
 }
 
 /** The result that was noted, unless it was a failure, which is never noted. */
 export function notedSuccess({ result }: AnswersNote): Success | null {
   return result === null || result.kind === "failed" ? null : result;
-}
-
-function fileOf(notesDir: string, jobId: string): string {
-  return join(notesDir, `${jobId}.answers.json`);
 }

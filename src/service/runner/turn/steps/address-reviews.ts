@@ -31,11 +31,11 @@ export async function addressReviews(
   start: TurnStart,
   work: (turn: RunnerTurn, readAnswers: ReadAnswers) => Promise<Success>,
 ): Promise<Success> {
-  const { reviewHost, folders } = context;
+  const { reviewHost, notes } = context;
   if (reviewHost === null) {
     throw new TurnFailedError("The project has no code host, so there are no reviews to answer.");
   }
-  const noted = () => readAnswersNote(folders.notes, turn.jobId, turnKeyOf(turn));
+  const noted = () => readAnswersNote(notes, turnKeyOf(turn));
   const before = await noted();
   const said = before?.commit === null ? notedSuccess(before) : null;
   if (before !== null && said !== null) return await answered(turn, context, reviewHost, before, said);

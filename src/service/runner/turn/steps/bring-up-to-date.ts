@@ -92,7 +92,7 @@ async function mergedWork(
   });
   const checked = resolved?.checked ?? (await runChecks(turn, context, { base, commit }));
   // Git's merge has no words that the turns before haven't been asked about.
-  const note = resolved === null ? await readTurnNote(folders.notes, jobId) : null;
+  const note = resolved === null ? await readTurnNote(context.notes) : null;
   return {
     commit,
     files,

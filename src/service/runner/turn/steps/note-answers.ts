@@ -82,7 +82,7 @@ async function readAnswers(
 /** Notes what is about to be said, and in what commit it was done. */
 async function noteAnswers(
   turn: RunnerTurn,
-  { folders, redact }: TurnContext,
+  { notes: kept, redact }: TurnContext,
   { pull, askAgain, notes, threads }: AskedReview,
   done: {
     answers: readonly CommentAnswer[];
@@ -101,7 +101,7 @@ async function noteAnswers(
   });
   const turnKey = turnKeyOf(turn);
   const note = { version: 1 as const, turnKey, pull, commit, replies, askAgain, notes, result };
-  await writeAnswersNote(folders.notes, turn.jobId, note);
+  await writeAnswersNote(kept, note);
 }
 
 /** The words to leave out of answers, if a turn changed nothing. Null if none may be told. */

@@ -23,7 +23,7 @@ export async function pushWork(
   { job, pulls: { open, own } }: Pick<TurnStart, "job" | "pulls">,
   { files, ...work }: TurnWork & { files: number },
 ): Promise<PushedWork> {
-  const { mirror, commitHost, folders, clock, onProgress } = context;
+  const { mirror, commitHost, notes, clock, onProgress } = context;
   const { jobId, requester } = turn;
   const note = {
     version: 1 as const,
@@ -34,8 +34,8 @@ export async function pushWork(
     openPull: open?.number ?? null,
     newestPull: own[0]?.number ?? null,
   };
-  const before = await readTurnNote(folders.notes, jobId);
-  await writeTurnNote(folders.notes, jobId, { ...note, isPushed: false });
+  const before = await readTurnNote(notes);
+  await writeTurnNote(notes, { ...note, isPushed: false });
   onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
   let { commit } = work;
   try {
@@ -50,11 +50,11 @@ export async function pushWork(
   } catch (error) {
     // Refused for certain, so the branch is as it was.
     const isRefused = error instanceof RefConflictError || error instanceof TurnFailedError;
-    if (isRefused) await writeTurnNote(folders.notes, jobId, before);
+    if (isRefused) await writeTurnNote(notes, before);
     throw error;
   }
   const pushed = { ...note, commit, isPushed: true, pushedAt: clock.now() };
-  await writeTurnNote(folders.notes, jobId, pushed);
+  await writeTurnNote(notes, pushed);
   context.report({ pushed: commit });
   return {
     ...work,

@@ -28,7 +28,7 @@ export async function sayAnswers(
   note: AnswersNote,
 ): Promise<string[]> {
   const { pull, replies } = note;
-  const { apart, folders, signal } = context;
+  const { apart, notes, signal } = context;
   const told: string[] = [];
   try {
     context.onProgress("answering the reviews");
@@ -40,7 +40,7 @@ export async function sayAnswers(
       if (comments.size + reviewers.length === 0) return [];
       return [`${howEnded({ number: pull, state })}, so its reviews weren't answered.`];
     }
-    const pushed = note.commit === null ? null : await readTurnNote(folders.notes, jobId);
+    const pushed = note.commit === null ? null : await readTurnNote(notes);
     const commit = pushed?.commit ?? note.commit;
     const bodies = await apart.read("replyTexts", { answers: replies, commit, mark });
     let refused = 0;

@@ -1,0 +1,181 @@
+import { createWriteStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Dispatcher, request as send } from "undici";
+import { z } from "zod";
+import { codeOrNameOf } from "../../../shared/errors.ts";
+import { TransientRunError } from "../../base/run-error.ts";
+import {
+  CLAIM_MS,
+  ClaimAnswer,
+  type ClaimRequest,
+  LEASE_HEADER,
+  ReportAnswer,
+  type ReportRequest,
+  REPORT_WITHIN_MS,
+  type Work,
+  type WorkResult,
+} from "../protocol.ts";
+import type { JobNotes } from "../runner.ts";
+
+/** The work belongs to somebody else now, or has ended. Nothing more may be done for it. */
+export class WorkLostError extends TransientRunError {
+  constructor() {
+    super("The job service has given this to somebody else, or has ended it.");
+  }
+}
+
+/** The service refuses the runner, and will do so again: for its token or its version. */
+export class RunnerRefusedError extends TransientRunError {}
+
+export type ServiceLinkOptions = {
+  /** `https://host`, or any address if the dispatcher leads to a socket. */
+  url: string;
+  token: string;
+  dispatcher: Dispatcher;
+  /** Aborts what is under way when the runner ends. */
+  signal: AbortSignal;
+};
+
+const ANSWER_MS = 15_000;
+/** How soon, and how seldom at most, a call is repeated. */
+const AGAIN_MS = { first: 250, max: 10_000 };
+const MAX_ANSWER_BYTES = 16 * 1024 ** 2;
+const Fault = z.object({ error: z.string() });
+
+type Call = {
+  method: "GET" | "POST" | "PUT";
+  path: string;
+  work?: Pick<Work, "id" | "token">;
+  body?: object;
+  withinMs?: number;
+  signal?: AbortSignal;
+};
+
+/** The runner's side of the runner API: HTTP calls to the job service. */
+export class ServiceLink {
+  readonly #options: ServiceLinkOptions;
+
+  constructor(options: ServiceLinkOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves to the next piece of work, or to null if there is none for a while. */
+  async claim(claim: ClaimRequest, signal: AbortSignal): Promise<Work | null> {
+    const call = { method: "POST", path: "/claims", body: claim, signal } as const;
+    return ClaimAnswer.parse(await this.#json({ ...call, withinMs: CLAIM_MS + ANSWER_MS })).work;
+  }
+
+  /** What a runner elsewhere has to know before it asks for work. */
+  about(): Promise<unknown> {
+    return this.#json({ method: "GET", path: "/about" });
+  }
+
+  /** Reports once. Rejects with a {@link WorkLostError} if the work isn't the runner's anymore. */
+  async report(work: Work, report: ReportRequest, signal: AbortSignal): Promise<ReportAnswer> {
+    const body = { method: "PUT", path: `/report`, work, body: report, signal } as const;
+    return ReportAnswer.parse(await this.#json({ ...body, withinMs: REPORT_WITHIN_MS + ANSWER_MS }));
+  }
+
+  /** Sends what came of a piece of work until it is taken or lost. */
+  async result(work: Work, result: WorkResult): Promise<void> {
+    await this.#untilAnswered({ method: "PUT", path: "/result", work, body: result });
+  }
+
+  notesOf(work: Work, signal: AbortSignal): JobNotes {
+    const Note = z.object({ text: z.string().nullable() });
+    return {
+      read: async (kind) => {
+        const answer = await this.#untilAnswered({ method: "GET", path: `/notes/${kind}`, work, signal });
+        return Note.parse(answer).text;
+      },
+      write: async (kind, text) => {
+        await this.#untilAnswered({ method: "PUT", path: `/notes/${kind}`, work, body: { text }, signal });
+      },
+    };
+  }
+
+  /** Writes an attachment of a turn to a new file. */
+  async attachment(work: Work, place: number, path: string, signal: AbortSignal): Promise<void> {
+    const call = { method: "GET", path: `/attachments/${place}`, work, signal, withinMs: 60_000 } as const;
+    const { body } = await this.#send(call);
+    await pipeline(body, createWriteStream(path, { flags: "wx", mode: 0o600 }));
+  }
+
+  /** A token for the work's repository. `refused` is one that the code host doesn't accept. */
+  async repositoryToken(work: Work, refused: string | null, signal: AbortSignal): Promise<string | null> {
+    const Token = z.object({ token: z.string().nullable() });
+    const call = { method: "POST", path: "/token", work, body: { refused }, signal } as const;
+    return Token.parse(await this.#untilAnswered(call)).token;
+  }
+
+  /** Repeats a call until the service has answered it. */
+  async #untilAnswered(call: Call): Promise<unknown> {
+    for (let waitMs = AGAIN_MS.first; ; waitMs = Math.min(waitMs * 2, AGAIN_MS.max)) {
+      try {
+        return await this.#json(call);
+      } catch (thrown) {
+        call.signal?.throwIfAborted();
+        this.#options.signal.throwIfAborted();
+        if (thrown instanceof WorkLostError || thrown instanceof RunnerRefusedError) throw thrown;
+        await sleep(waitMs, undefined, { signal: this.#signalOf(call) });
+      }
+    }
+  }
+
+  async #json(call: Call): Promise<unknown> {
+    const { body } = await this.#send(call);
+    return JSON.parse(await textOf(body));
+  }
+
+  async #send({ method, path, work, body, withinMs = ANSWER_MS, signal }: Call) {
+    const { url, token, dispatcher } = this.#options;
+    const within = AbortSignal.timeout(withinMs);
+    const answer = await send(`${url}/runner${work === undefined ? "" : `/work/${work.id}`}${path}`, {
+      method,
+      dispatcher,
+      signal: AbortSignal.any([this.#signalOf({ signal }), within]),
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(work !== undefined && { [LEASE_HEADER]: work.token }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      headersTimeout: withinMs,
+      bodyTimeout: withinMs,
+    }).catch((thrown: unknown) => {
+      signal?.throwIfAborted();
+      throw new TransientRunError("The job service can't be reached.", { details: [codeOrNameOf(thrown)] });
+    });
+    const { statusCode } = answer;
+    if (statusCode === 200) return answer;
+    const said = Fault.safeParse(jsonOrNull(await textOf(answer.body).catch(() => ""))).data?.error ?? "";
+    if (statusCode === 409) throw new WorkLostError();
+    const reason = `The job service answered ${statusCode}. ${said}`.trim();
+    if ([401, 403, 404, 426].includes(statusCode)) throw new RunnerRefusedError(reason);
+    throw new TransientRunError(reason);
+  }
+
+  #signalOf({ signal }: { signal?: AbortSignal | undefined }): AbortSignal {
+    return signal === undefined ? this.#options.signal : AbortSignal.any([this.#options.signal, signal]);
+  }
+}
+
+async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) throw new TransientRunError("The job service's answer is too long.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

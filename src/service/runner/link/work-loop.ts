@@ -1,0 +1,173 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock, Logger } from "../../../shared/machine/ports.ts";
+import { detailsOf, faultText, operatorText, TransientRunError } from "../../base/run-error.ts";
+import type { LocalRunner } from "../local/local-runner.ts";
+import type { ThreadNote } from "../process/thread-note.ts";
+import { type ClaimRequest, PROTOCOL, type Work, type WorkResult } from "../protocol.ts";
+import type { JobNotes, TurnAttachment } from "../runner.ts";
+import { HeldWork } from "./held-work.ts";
+import { RunnerRefusedError, type ServiceLink, WorkLostError } from "./service-link.ts";
+
+export type WorkLoopDeps = {
+  link: ServiceLink;
+  runner: LocalRunner;
+  thread: ThreadNote;
+  clock: Clock;
+  logger: Logger;
+  /** What the runner says of itself. */
+  self: Pick<ClaimRequest, "version" | "machine" | "places" | "labels" | "projects">;
+  /** A folder for the attachments of turns, for nothing else. */
+  attachments: string;
+};
+
+/** How soon, and how seldom at most, a service that can't be reached is asked for work again. */
+const AGAIN_MS = { first: 500, max: 15_000 };
+/** What a refusal says must be mended by somebody first. */
+const REFUSED_AGAIN_MS = 30_000;
+
+/** Asks the service for work, does it, and says what came of it. */
+export class WorkLoop {
+  readonly #deps: WorkLoopDeps;
+  readonly #session = randomUUID();
+  readonly #ending = new AbortController();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #turns = new Set<HeldWork>();
+  #isDraining = false;
+  #asking = new AbortController();
+
+  constructor(deps: WorkLoopDeps) {
+    this.#deps = deps;
+  }
+
+  /** Goes on until {@link WorkLoop.end}. Never rejects. */
+  async run(): Promise<void> {
+    const { logger } = this.#deps;
+    await rm(this.#deps.attachments, { recursive: true, force: true });
+    await mkdir(this.#deps.attachments, { recursive: true, mode: 0o700 });
+    let waitMs = AGAIN_MS.first;
+    while (!this.#ending.signal.aborted) {
+      try {
+        const work = await this.#ask();
+        waitMs = AGAIN_MS.first;
+        if (work !== null) this.#begin(work);
+      } catch (thrown) {
+        if (this.#ending.signal.aborted) return;
+        const isRefused = thrown instanceof RunnerRefusedError;
+        const fields = { problem: operatorText(thrown) };
+        if (isRefused) logger.error(fields, "the job service refuses this runner; trying again");
+        else logger.warn(fields, "the job service can't be asked for work; trying again");
+        await sleep(isRefused ? REFUSED_AGAIN_MS : waitMs, undefined, { signal: this.#ending.signal }).catch(
+          () => {},
+        );
+        waitMs = Math.min(waitMs * 2, AGAIN_MS.max);
+      }
+    }
+  }
+
+  /** Asks for no more turns, and resolves when those under way have ended. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    this.#asking.abort();
+    while (this.#turns.size > 0) await Promise.race(this.#underWay);
+  }
+
+  /** Aborts everything. Resolves when nothing is running anymore. */
+  async end(): Promise<void> {
+    this.#ending.abort(new Error("The runner ends"));
+    await Promise.all(this.#underWay);
+    await this.#deps.runner.settled();
+  }
+
+  async #ask(): Promise<Work | null> {
+    const { link, self } = this.#deps;
+    // The service doesn't count those that are somebody else's by now.
+    const stopping = [...this.#turns].filter(({ isLost }) => isLost).length;
+    const places = this.#isDraining ? 0 : Math.max(0, self.places - stopping);
+    this.#asking = new AbortController();
+    const { signal } = this.#asking;
+    try {
+      return await link.claim({ ...self, protocol: PROTOCOL, session: this.#session, places }, signal);
+    } catch (thrown) {
+      if (signal.aborted) return null;
+      throw thrown;
+    }
+  }
+
+  #begin(work: Work): void {
+    const over = this.#deps.thread
+      .during(work.run, () => this.#carryOut(work))
+      .catch((thrown: unknown) => {
+        this.#deps.logger.error({ err: thrown }, "a piece of work has no end");
+      })
+      .finally(() => this.#underWay.delete(over));
+    this.#underWay.add(over);
+  }
+
+  async #carryOut(work: Work): Promise<void> {
+    const { link, clock, logger } = this.#deps;
+    using held = new HeldWork({ link, clock, work, ending: this.#ending.signal });
+    if (work.kind === "turn") this.#turns.add(held);
+    const result = await this.#do(work, held).catch((thrown: unknown): WorkResult => failed(thrown));
+    await held.told();
+    try {
+      if (!held.isLost) await link.result(work, result);
+    } catch (thrown) {
+      if (thrown instanceof WorkLostError) held.lose();
+      else if (!this.#ending.signal.aborted) throw thrown;
+    }
+    this.#turns.delete(held);
+    if (held.isLost) logger.warn({ work: work.id }, "work was lost to another attempt: it was stopped");
+  }
+
+  async #do(work: Work, held: HeldWork): Promise<WorkResult> {
+    const { runner, link } = this.#deps;
+    const { signal } = held;
+    const notes: JobNotes = held.guarded(link.notesOf(work, signal));
+    switch (work.kind) {
+      case "turn": {
+        const folder = join(this.#deps.attachments, String(work.run));
+        try {
+          const attachments = await this.#fetchAttachments(work, folder, signal);
+          const { report, ask } = held;
+          const turn = { ...work.turn, attachments, signal, report, ask, notes };
+          return { kind: "turn", result: await runner.run(turn) };
+        } finally {
+          await rm(folder, { recursive: true, force: true });
+        }
+      }
+      case "diff":
+        return { kind: "diff", diff: await runner.readDiff({ ...work.of, notes, signal }) };
+      case "close":
+        return { kind: "close", became: await runner.closePull({ ...work.of, notes, signal }) };
+      case "upkeep": {
+        const { projects, unfinished } = work;
+        await runner.upkeep({ projects, unfinished: new Set(unfinished), signal });
+        return { kind: "upkeep" };
+      }
+    }
+  }
+
+  async #fetchAttachments(
+    work: Extract<Work, { kind: "turn" }>,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<TurnAttachment[]> {
+    const { attachments } = work.turn;
+    if (attachments.length > 0) await mkdir(folder, { mode: 0o700 });
+    const fetched: TurnAttachment[] = [];
+    for (const [place, attachment] of attachments.entries()) {
+      const path = join(folder, String(place));
+      await this.#deps.link.attachment(work, place, path, signal);
+      fetched.push({ ...attachment, path });
+    }
+    return fetched;
+  }
+}
+
+function failed(error: unknown): WorkResult {
+  const retryAfterMs = error instanceof TransientRunError ? error.retryAfterMs : null;
+  return { kind: "failed", reason: faultText(error), details: [...detailsOf(error)], retryAfterMs };
+}

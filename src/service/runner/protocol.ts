@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { JobDiff } from "../../shared/contract/diff.ts";
+import { QuestionAnswer } from "../../shared/contract/question.ts";
+import {
+  AgentQuestion,
+  type CloseInput,
+  CloseResult,
+  type DiffInput,
+  RunnerReport,
+  RunTurnResult,
+  type TurnAttachment,
+  type UpkeepInput,
+} from "./runner.ts";
+import type { RunnerTurn } from "./turn-context.ts";
+
+/** What a runner and a service must have in common. Another number is refused. */
+export const PROTOCOL = 1;
+/** Carries the token of a piece of work's lease. */
+export const LEASE_HEADER = "docs-agent-lease";
+/** How long a runner's question for work is held open, milliseconds. */
+export const CLAIM_MS = 25_000;
+/** The longest time after which a runner gives a sign of life for each piece of work. */
+export const REPORT_WITHIN_MS = 5_000;
+/** How long a lease lasts from each report on. */
+export const LEASE_MS = 60_000;
+/** A runner stops this long before the end of a lease that it can't renew. */
+export const STOP_BEFORE_END_MS = 15_000;
+
+/** What a runner says of itself when it asks for work. */
+export const ClaimRequest = z.strictObject({
+  protocol: z.int(),
+  version: z.string().max(100),
+  /** The same as long as the runner's folder is, where sessions of agents and clones lie. */
+  machine: z.string().min(1).max(100),
+  /** Another one for each process, which tells when an earlier one is gone. */
+  session: z.string().min(1).max(100),
+  /** How many turns it can run at once. */
+  places: z.int().min(0).max(1000),
+  labels: z.array(z.string().max(100)).max(50),
+  /** The projects whose keys it has. Null means all. */
+  projects: z.array(z.string().max(200)).max(1000).nullable(),
+});
+export type ClaimRequest = z.infer<typeof ClaimRequest>;
+
+/** A turn as a runner elsewhere gets it. It asks for the attachments' contents. */
+export type SentTurn = Omit<RunnerTurn, "attachments"> & {
+  attachments: readonly Omit<TurnAttachment, "path">[];
+};
+
+/** What there is to do. Plain JSON, and no path but those of the settings. */
+export type Order =
+  | { kind: "turn"; turn: SentTurn }
+  | { kind: "diff"; of: Omit<DiffInput, "signal" | "notes"> }
+  | { kind: "close"; of: Omit<CloseInput, "signal" | "notes"> }
+  | { kind: "upkeep"; projects: UpkeepInput["projects"]; unfinished: string[] };
+
+/** An order with its lease. `run` is a number that no other work of the same desk has. */
+export type Work = Order & { id: string; token: string; run: number; leaseMs: number | null };
+
+/** The service is believed: it says what runs where. */
+export const ClaimAnswer = z.object({ work: z.custom<Work>().nullable() });
+
+/** How a turn goes on. A repetition has the same `number`, and only the first one counts. */
+export const ReportRequest = z.strictObject({
+  number: z.int(),
+  report: RunnerReport,
+  /** The agent's questions that wait for an answer, each with a number of its own. */
+  questions: z.array(z.strictObject({ question: z.int(), asked: AgentQuestion })).max(100),
+  /** How long the answer may be held until there is something to tell. */
+  waitMs: z.int().min(0).max(REPORT_WITHIN_MS),
+});
+export type ReportRequest = z.infer<typeof ReportRequest>;
+
+/** What a runner has to know. `leaseMs` is how long the lease lasts from now on, or null. */
+export const ReportAnswer = z.object({
+  isAborted: z.boolean(),
+  answers: z.array(z.object({ question: z.int(), answer: QuestionAnswer.nullable() })),
+  leaseMs: z.number().nullable(),
+});
+export type ReportAnswer = z.infer<typeof ReportAnswer>;
+
+/**
+ * What came of a piece of work. `failed` means that it couldn't be carried out now, or was aborted.
+ */
+export const WorkResult = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("turn"), result: RunTurnResult }),
+  z.object({ kind: z.literal("upkeep") }),
+  z.object({ kind: z.literal("diff"), diff: JobDiff.nullable() }),
+  z.object({ kind: z.literal("close"), became: CloseResult }),
+  z.object({
+    kind: z.literal("failed"),
+    reason: z.string(),
+    details: z.array(z.string()),
+    retryAfterMs: z.number().nullable(),
+  }),
+]);
+export type WorkResult = z.infer<typeof WorkResult>;

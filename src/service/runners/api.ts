@@ -1,0 +1,192 @@
+import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
+import { type Context, Hono } from "hono";
+import { z } from "zod";
+import type { Logger } from "../../shared/machine/ports.ts";
+import { readAtMost } from "../http/bounded-body.ts";
+import { HttpFault } from "../http/http-fault.ts";
+import { ClaimRequest, LEASE_HEADER, PROTOCOL, ReportRequest, WorkResult } from "../runner/protocol.ts";
+import { NoteKind } from "../runner/runner.ts";
+import type { Lost, RunnerDesk } from "./desk.ts";
+
+/** Whoever calls: what stands behind the token of a runner. */
+export type Caller = {
+  /**
+   * The desk of a runner that asks for work. `onPlaces` is called once its free places count.
+   * Throws an {@link HttpFault} if it gets none.
+   */
+  deskFor: (claim: ClaimRequest) => { desk: RunnerDesk; onPlaces: () => void };
+  /** The desk that has a piece of work, or null. */
+  deskOf: (workId: string) => RunnerDesk | null;
+  /** True if a piece of work that no desk has is about to be taken up again. */
+  isExpected: (workId: string, token: string) => boolean;
+  /** What only a runner elsewhere may ask for, if it is one. */
+  lend: Lend | null;
+};
+
+/** What a runner elsewhere gets for a piece of work that it has. */
+export type Lend = {
+  /** What it has to know before it asks for work, as JSON. */
+  about: () => object;
+  /** A token for the repository, or null if the runner has to have one itself. */
+  repositoryToken: (workId: string, refused: string | null, signal: AbortSignal) => Promise<string | null>;
+  /** Whose commits these are, as JSON. */
+  identity: (workId: string, signal: AbortSignal) => Promise<object>;
+  /** Passes a call on to a model. */
+  callModel: (workId: string, request: Request) => Promise<Response>;
+};
+
+export type RunnerApiDeps = {
+  /** Null if nobody has this token. */
+  callerOf: (token: string) => Caller | null;
+  logger: Logger;
+};
+
+/** More than all that a runner reports: texts are cut, and a diff is the longest of them. */
+const MAX_BODY_BYTES = 8 * 1024 ** 2;
+const AGAIN_S = "1";
+const LOST = "This work was given to somebody else, or has ended. Stop it.";
+const Refused = z.object({ refused: z.string().nullable().default(null) });
+
+/**
+ * The addresses that runners call, below `/runner`. Everything goes out from the runner, so it
+ * needs no open port. Each call carries the runner's own token, and each one about a piece of work
+ * also the token of its lease.
+ */
+export function createRunnerApi({
+  callerOf,
+  logger,
+}: RunnerApiDeps): Hono<{ Variables: { caller: Caller } }> {
+  const app = new Hono<{ Variables: { caller: Caller } }>().basePath("/runner");
+  app.onError((thrown, context) => {
+    const fault = thrown instanceof HttpFault ? thrown : null;
+    if (fault === null) logger.error({ err: thrown }, "a runner's call failed");
+    const { status, message, headers } = fault ?? new HttpFault(500, "The service failed. Try again.");
+    return context.json({ error: message }, status, { ...headers });
+  });
+  app.use(async (context, next) => {
+    const token = /^Bearer +(\S{1,500}) *$/i.exec(context.req.header("authorization") ?? "")?.[1];
+    const caller = token === undefined ? null : callerOf(token);
+    if (caller === null) throw new HttpFault(401, "The runner's token isn't known, or was revoked.");
+    context.set("caller", caller);
+    context.header("cache-control", "no-store");
+    await next();
+  });
+
+  app.get("/about", (context) => context.json(lendOf(context).about()));
+  app.post("/claims", async (context) => {
+    const asked = await jsonOf(context, z.looseObject({ protocol: z.int() }));
+    if (asked.protocol !== PROTOCOL) throw new HttpFault(426, unfit(asked.protocol));
+    const claim = parsed(ClaimRequest, asked);
+    const { desk, onPlaces } = context.var.caller.deskFor(claim);
+    const { signal } = context.req.raw;
+    const work = await desk.claim(claim, signal, onPlaces);
+    if (work !== null && signal.aborted) desk.putBack(work);
+    return context.json({ work });
+  });
+  app.put("/work/:id/report", async (context) => {
+    const request = await jsonOf(context, ReportRequest);
+    return context.json(held(await leased(context, (desk, id, token) => desk.report(id, token, request))));
+  });
+  app.put("/work/:id/result", async (context) => {
+    const result = await jsonOf(context, WorkResult);
+    const isWritten = held(await leased(context, (desk, id, token) => desk.result(id, token, result)));
+    if (!isWritten) throw new HttpFault(503, "It can't be written down now. Send it again.", LATER);
+    return context.json({});
+  });
+  app.get("/work/:id/notes/:kind", async (context) => {
+    const kind = parsed(NoteKind, context.req.param("kind"));
+    return context.json({ text: (await notesOf(context)?.read(kind)) ?? null });
+  });
+  app.put("/work/:id/notes/:kind", async (context) => {
+    const kind = parsed(NoteKind, context.req.param("kind"));
+    const { text } = await jsonOf(context, z.strictObject({ text: z.string() }));
+    const notes = notesOf(context);
+    if (notes === null) throw new HttpFault(404, "There are no notes about this.");
+    await notes.write(kind, text);
+    return context.json({});
+  });
+  app.get("/work/:id/attachments/:place", async (context) => {
+    const place = Number(context.req.param("place"));
+    const found = held(await leased(context, (desk, id, token) => desk.attachmentOf(id, token, place)));
+    if (found === null) throw new HttpFault(404, "There is no such attachment.");
+    const file = createReadStream(found.path);
+    const body = Readable.toWeb(file);
+    return new Response(body, { headers: { "content-type": "application/octet-stream" } });
+  });
+  app.post("/work/:id/token", async (context) => {
+    const { refused } = await jsonOf(context, Refused);
+    const id = assertHeld(context);
+    const token = await lendOf(context).repositoryToken(id, refused, context.req.raw.signal);
+    return context.json({ token });
+  });
+  app.get("/work/:id/identity", async (context) =>
+    context.json(await lendOf(context).identity(assertHeld(context), context.req.raw.signal)),
+  );
+  return app;
+}
+
+type RunnerContext = Context<{ Variables: { caller: Caller } }>;
+
+const LATER = { "retry-after": AGAIN_S };
+
+function unfit(protocol: number): string {
+  const [older, newer] = ["the runner", "the job service"];
+  const toUpgrade = protocol < PROTOCOL ? older : newer;
+  return `Runner and job service don't fit each other (${protocol} and ${PROTOCOL}). Upgrade ${toUpgrade}.`;
+}
+
+/**
+ * Does something at the desk that has the work. Throws an {@link HttpFault} if none has: 503 while
+ * the service has only just started.
+ */
+function leased<T>(context: RunnerContext, act: (desk: RunnerDesk, id: string, token: string) => T): T {
+  const id = context.req.param("id") ?? "";
+  const token = context.req.header(LEASE_HEADER) ?? "";
+  const { caller } = context.var;
+  const desk = caller.deskOf(id);
+  if (desk !== null) return act(desk, id, token);
+  if (!caller.isExpected(id, token)) throw new HttpFault(409, LOST);
+  throw new HttpFault(503, "The service has just started. Send it again.", LATER);
+}
+
+function held<T>(found: T | Lost): T {
+  if (found === "lost") throw new HttpFault(409, LOST);
+  return found;
+}
+
+/** The id of the work, which the caller has. */
+function assertHeld(context: RunnerContext): string {
+  return leased(context, (desk, id, token) => {
+    held(desk.notesOf(id, token));
+    return id;
+  });
+}
+
+function notesOf(context: RunnerContext) {
+  return held(leased(context, (desk, id, token) => desk.notesOf(id, token)));
+}
+
+function lendOf({ var: { caller } }: RunnerContext): Lend {
+  if (caller.lend === null) throw new HttpFault(404, "The service's own runner has this itself.");
+  return caller.lend;
+}
+
+async function jsonOf<T>({ req }: RunnerContext, schema: z.ZodType<T>): Promise<T> {
+  if (req.raw.body === null) throw new HttpFault(400, "Send JSON.");
+  const body = await readAtMost(req.raw.body, MAX_BODY_BYTES);
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString());
+  } catch {
+    throw new HttpFault(400, "Send JSON.");
+  }
+  return parsed(schema, value);
+}
+
+function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
+  const { data, error } = schema.safeParse(value);
+  if (error !== undefined)
+    throw new HttpFault(400, `This isn't understood: ${z.prettifyError(error).slice(0, 500)}`);
+  return data as T;
+}

@@ -1,0 +1,348 @@
+import { addAbortListener } from "node:events";
+import { timingSafeEqual } from "node:crypto";
+import { within, type Clock, type Logger } from "../../shared/machine/ports.ts";
+import { TransientRunError } from "../base/run-error.ts";
+import { hashOfToken, newLease } from "./lease.ts";
+import {
+  CLAIM_MS,
+  type ClaimRequest,
+  type Order,
+  type ReportAnswer,
+  type ReportRequest,
+  type Work,
+  type WorkResult,
+} from "../runner/protocol.ts";
+import {
+  type JobNotes,
+  type Runner,
+  RunnerLostError,
+  type RunTurnInput,
+  type TurnAttachment,
+} from "../runner/runner.ts";
+
+export type DeskOptions = {
+  clock: Clock;
+  logger: Logger;
+  /** How long a lease lasts. Null if the runner's process is watched, and not the time. */
+  leaseMs: number | null;
+  /** How long it may take until the runner gives the first sign of life for new work. */
+  takenWithinMs: number;
+  /** How long an aborted turn may go on. */
+  stopWithinMs: number;
+  /**
+   * Ends the runner because of a turn that goes on longer. Null if that isn't possible: then the
+   * turn is given up.
+   */
+  onStuck: ((run: number) => void) | null;
+};
+
+/** A piece of work until its end. */
+type Piece = {
+  id: string;
+  tokenHash: Buffer;
+  run: number;
+  notes: JobNotes | null;
+  attachments: readonly TurnAttachment[];
+  /** Null for all but turns. */
+  turn: Pick<RunTurnInput, "report" | "ask" | "lease"> | null;
+  isAborted: boolean;
+  lastReport: number;
+  asked: Set<number>;
+  answers: ReportAnswer["answers"];
+  /** Called when there is something to tell the runner. */
+  news: Set<() => void>;
+  end: (result: WorkResult) => void;
+  fail: (thrown: unknown) => void;
+  cancelDeadline: () => void;
+};
+
+type Poll = { places: number; give: (work: Work | null) => void };
+
+/** How a call about a piece of work that isn't the runner's ends. */
+export type Lost = "lost";
+
+/**
+ * The service's side of one runner. Work that is put here waits until the runner asks for some.
+ * Then it is leased to the runner: each report renews the lease, and once that has ended, the work
+ * rejects with a {@link RunnerLostError} and all that still comes for it is "lost".
+ *
+ * If a signal aborts, all but a turn reject at once. A turn rejects when the runner has stopped its
+ * agent, because nothing else may use its folders before.
+ */
+export class RunnerDesk implements Runner {
+  readonly #options: DeskOptions;
+  readonly #pieces = new Map<string, Piece>();
+  #outbox: Work[] = [];
+  readonly #polls = new Set<Poll>();
+  #lastRun = 0;
+  #reserved = 0;
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+  }
+
+  /** How many more turns the runner could take right now. */
+  get freePlaces(): number {
+    const places = Math.max(0, ...this.#polls.values().map((poll) => poll.places));
+    return Math.max(0, places - this.#reserved);
+  }
+
+  /** How many runs are under way or wait here. */
+  get size(): number {
+    return this.#pieces.size;
+  }
+
+  readonly run: Runner["run"] = ({ signal, report, ask, notes, lease, attachments, ...turn }) => {
+    const sent = attachments.map(({ path: _, ...attachment }) => attachment);
+    const order = { kind: "turn" as const, turn: { ...turn, attachments: sent } };
+    return this.#carryOut(order, { signal, notes, attachments, turn: { report, ask, lease } }, (result) =>
+      result.kind === "turn" ? { value: result.result } : null,
+    );
+  };
+
+  readonly readDiff: Runner["readDiff"] = ({ signal, notes, ...of }) =>
+    this.#carryOut({ kind: "diff", of }, { signal, notes }, (result) =>
+      result.kind === "diff" ? { value: result.diff } : null,
+    );
+
+  readonly closePull: Runner["closePull"] = ({ signal, notes, ...of }) =>
+    this.#carryOut({ kind: "close", of }, { signal, notes }, (result) =>
+      result.kind === "close" ? { value: result.became } : null,
+    );
+
+  readonly upkeep: Runner["upkeep"] = ({ projects, unfinished, signal }) =>
+    this.#carryOut<void>({ kind: "upkeep", projects, unfinished: [...unfinished] }, { signal }, (result) =>
+      result.kind === "upkeep" ? { value: undefined } : null,
+    );
+
+  /**
+   * Resolves to the next piece of work, or to null if there is none for a while or the signal
+   * aborts. `onPlaces` is called once the runner's places count.
+   */
+  async claim(
+    { places }: Pick<ClaimRequest, "places">,
+    signal: AbortSignal,
+    onPlaces: () => void,
+  ): Promise<Work | null> {
+    const waiting = this.#next();
+    if (waiting !== null) return waiting;
+    const { promise, resolve } = Promise.withResolvers<Work | null>();
+    const poll: Poll = { places, give: resolve };
+    const giveUp = () => resolve(null);
+    signal.addEventListener("abort", giveUp, { once: true });
+    this.#polls.add(poll);
+    try {
+      onPlaces();
+      return await within(this.#options.clock, CLAIM_MS, promise, null);
+    } finally {
+      this.#polls.delete(poll);
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  /** Puts work back whose way to the runner has ended. */
+  putBack(work: Work): void {
+    if (this.#pieces.has(work.id)) this.#put(work);
+  }
+
+  /** Keeps a place for a turn. The returned function gives it back. */
+  reserve(): () => void {
+    this.#reserved += 1;
+    return () => {
+      this.#reserved -= 1;
+    };
+  }
+
+  /** Takes a report, and answers when there is something to tell or the time is over. */
+  async report(id: string, token: string, request: ReportRequest): Promise<ReportAnswer | Lost> {
+    const piece = this.#held(id, token);
+    if (piece === null) return "lost";
+    this.#renew(piece);
+    this.#take(piece, request);
+    if (request.waitMs > 0 && !piece.isAborted && piece.answers.length === 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      piece.news.add(resolve);
+      await within(this.#options.clock, request.waitMs, promise, undefined);
+      piece.news.delete(resolve);
+      if (this.#held(id, token) === null) return "lost";
+      this.#renew(piece);
+    }
+    const { isAborted, answers } = piece;
+    return { isAborted, answers, leaseMs: this.#options.leaseMs };
+  }
+
+  /**
+   * Takes what came of a piece of work. Resolves to true once that is written down, and to false if
+   * it can't be now.
+   */
+  async result(id: string, token: string, result: WorkResult): Promise<boolean | Lost> {
+    const piece = this.#held(id, token);
+    if (piece === null) return "lost";
+    this.#renew(piece);
+    piece.end(result);
+    return (await piece.turn?.lease.written) ?? true;
+  }
+
+  /** What is noted of the job that a piece of work is about. */
+  notesOf(id: string, token: string): JobNotes | null | Lost {
+    const piece = this.#held(id, token);
+    return piece === null ? "lost" : piece.notes;
+  }
+
+  /** An attachment of a turn, by its place. */
+  attachmentOf(id: string, token: string, place: number): TurnAttachment | null | Lost {
+    const piece = this.#held(id, token);
+    return piece === null ? "lost" : (piece.attachments[place] ?? null);
+  }
+
+  /** Rejects everything that the runner has, because it is gone. `cause` is the run to blame. */
+  lose(cause: number | null): void {
+    for (const piece of this.#pieces.values()) {
+      const by = cause === null ? null : cause === piece.run ? "this-turn" : "another-turn";
+      piece.fail(new RunnerLostError(by));
+    }
+  }
+
+  async #carryOut<Result>(
+    order: Order,
+    given: {
+      signal: AbortSignal;
+      notes?: JobNotes;
+      attachments?: readonly TurnAttachment[];
+      turn?: NonNullable<Piece["turn"]>;
+    },
+    valueOf: (result: Exclude<WorkResult, { kind: "failed" }>) => { value: Result } | null,
+  ): Promise<Result> {
+    const { signal, notes = null, attachments = [], turn = null } = given;
+    signal.throwIfAborted();
+    const run = (this.#lastRun += 1);
+    const lease = turn?.lease ?? newLease(`${order.kind}.${run}`);
+    const { id, token } = lease;
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const piece: Piece = {
+      ...{ id, tokenHash: lease.tokenHash, run, notes, attachments, turn },
+      ...{ isAborted: false, lastReport: 0, asked: new Set(), answers: [], news: new Set() },
+      end: (result) => {
+        if (result.kind === "failed") {
+          const { reason, details, retryAfterMs } = result;
+          return reject(new TransientRunError(reason, { details, retryAfterMs }));
+        }
+        const found = valueOf(result);
+        if (found !== null) return resolve(found.value);
+        const details = ["The runner sent the result of something else."];
+        reject(new TransientRunError("The turn broke off.", { details }));
+      },
+      fail: (thrown) => {
+        this.#pieces.delete(id);
+        reject(thrown);
+      },
+      cancelDeadline: () => {},
+    };
+    this.#pieces.set(id, piece);
+    const work = token === null ? null : { ...order, id, token, run, leaseMs: this.#options.leaseMs };
+    let cancelStop = () => {};
+    using _ = addAbortListener(signal, () => {
+      piece.isAborted = true;
+      this.#tell(piece);
+      if (turn === null || this.#isWaiting(id)) return reject(signal.reason);
+      cancelStop = this.#after(this.#options.stopWithinMs, () => {
+        const { onStuck } = this.#options;
+        if (onStuck === null) piece.fail(signal.reason);
+        else onStuck(run);
+      });
+    });
+    if (work === null) this.#renew(piece);
+    else this.#put(work);
+    try {
+      return await promise;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      cancelStop();
+      piece.cancelDeadline();
+      this.#outbox = this.#outbox.filter((each) => each.id !== id);
+      // Until it is written down, the same result is answered alike.
+      if (turn === null) this.#pieces.delete(id);
+      else void turn.lease.written.finally(() => this.#pieces.delete(id));
+      this.#tell(piece);
+    }
+  }
+
+  #put(work: Work): void {
+    this.#outbox.push(work);
+    this.#awaitRunner(work);
+    const [poll] = this.#polls;
+    if (poll === undefined) return;
+    this.#polls.delete(poll);
+    poll.give(this.#next());
+  }
+
+  #next(): Work | null {
+    const work = this.#outbox.shift() ?? null;
+    if (work !== null) this.#awaitRunner(work);
+    return work;
+  }
+
+  /** A runner that doesn't come for the work, or didn't get it, is as good as none. */
+  #awaitRunner({ id }: Work): void {
+    const piece = this.#pieces.get(id);
+    const { takenWithinMs, leaseMs } = this.#options;
+    if (piece === undefined || leaseMs === null) return;
+    piece.cancelDeadline();
+    // It isn't the turn's fault.
+    piece.cancelDeadline = this.#after(takenWithinMs, () => this.#miss(piece, "another-turn"));
+  }
+
+  #isWaiting(id: string): boolean {
+    return this.#outbox.some((work) => work.id === id);
+  }
+
+  /** Whoever should do it gave no sign of life in time. */
+  #miss(piece: Piece, by: RunnerLostError["by"] = null): void {
+    this.#options.logger.warn({ work: piece.id }, "a runner gives no sign of life: its work is lost");
+    piece.fail(new RunnerLostError(by));
+  }
+
+  #renew(piece: Piece): void {
+    const { leaseMs, clock } = this.#options;
+    piece.cancelDeadline();
+    if (leaseMs === null) return;
+    piece.turn?.lease.onRenewed(clock.now() + leaseMs);
+    piece.cancelDeadline = this.#after(leaseMs, () => this.#miss(piece));
+  }
+
+  #after(ms: number, act: () => void): () => void {
+    const { clock } = this.#options;
+    return clock.wakeAt(clock.now() + ms, act);
+  }
+
+  #take(piece: Piece, { number, report, questions }: ReportRequest): void {
+    const { turn } = piece;
+    if (turn === null) return;
+    if (number > piece.lastReport) {
+      piece.lastReport = number;
+      if (Object.keys(report).length > 0) turn.report(report);
+    }
+    const open = new Set(questions.map(({ question }) => question));
+    // Whoever asks no more has the answer.
+    piece.answers = piece.answers.filter(({ question }) => open.has(question));
+    for (const { question, asked } of questions) {
+      if (piece.asked.has(question)) continue;
+      piece.asked.add(question);
+      void turn.ask(asked).then((answer) => {
+        piece.answers = [...piece.answers, { question, answer }];
+        this.#tell(piece);
+      });
+    }
+  }
+
+  #tell(piece: Piece): void {
+    for (const wake of piece.news) wake();
+  }
+
+  #held(id: string, token: string): Piece | null {
+    const piece = this.#pieces.get(id);
+    return piece !== undefined && timingSafeEqual(piece.tokenHash, hashOfToken(token)) ? piece : null;
+  }
+}
