@@ -17,6 +17,8 @@ import type { RunnerTurn } from "./turn-context.ts";
 export const PROTOCOL = 1;
 /** Carries the token of a piece of work's lease. */
 export const LEASE_HEADER = "docs-agent-lease";
+/** Stands between a runner's own token and a lease's in the key by which its agent's calls go out. */
+export const KEYS_BETWEEN = ".";
 /** How long a runner's question for work is held open, milliseconds. */
 export const CLAIM_MS = 25_000;
 /** The longest time after which a runner gives a sign of life for each piece of work. */
@@ -50,8 +52,8 @@ export type SentTurn = Omit<RunnerTurn, "attachments"> & {
 /** What there is to do. Plain JSON, and no path but those of the settings. */
 export type Order =
   | { kind: "turn"; turn: SentTurn }
-  | { kind: "diff"; of: Omit<DiffInput, "signal" | "notes"> }
-  | { kind: "close"; of: Omit<CloseInput, "signal" | "notes"> }
+  | { kind: "diff"; of: Omit<DiffInput, "signal" | "notes" | "lent"> }
+  | { kind: "close"; of: Omit<CloseInput, "signal" | "notes" | "lent"> }
   | { kind: "upkeep"; projects: UpkeepInput["projects"]; unfinished: string[] };
 
 /** An order with its lease. `run` is a number that no other work of the same desk has. */

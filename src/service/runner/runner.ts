@@ -15,6 +15,9 @@ import { lenient } from "../../shared/contract/lenient.ts";
 import { LeftPullRequest } from "../../shared/contract/pull-request.ts";
 import { DocsAgentError } from "../../shared/errors.ts";
 import type { ServiceProject } from "../config/config.ts";
+import type { Env } from "../config/env.ts";
+import type { CodeHostTokens } from "../pulls/code-host/code-host-tokens.ts";
+import type { CommitIdentity } from "../pulls/code-host/commit-identities.ts";
 import type { Authors, Requester } from "../../shared/contract/request.ts";
 
 /** A question of an agent to a person. Texts are bounded and redacted. */
@@ -105,6 +108,18 @@ export type TurnLease = {
   written: Promise<boolean>;
 };
 
+/**
+ * What the service lends a runner elsewhere for a piece of work, in place of keys that it doesn't
+ * have.
+ */
+export type Lent = {
+  /** Variables that count beside the runner's own. */
+  env: Env;
+  tokens: Pick<CodeHostTokens, "in" | "forGit" | "of">;
+  /** Whose commits these are. */
+  identity: (signal: AbortSignal) => Promise<CommitIdentity>;
+};
+
 /** An open pull request of another job. */
 export type OpenPull = { url: string; number: number; headSha: string };
 
@@ -148,6 +163,8 @@ export type RunTurnInput = {
   usedBefore: Usage | null;
   notes: JobNotes;
   lease: TurnLease;
+  /** Absent where the runner has all keys itself. */
+  lent?: Lent;
   /**
    * Aborts when the service stops and the grace period is over, or when the turn was ended
    * (canceled, or its job archived).
@@ -229,6 +246,7 @@ export type DiffInput = {
   jobId: string;
   head: string | null;
   notes: JobNotes;
+  lent?: Lent;
   signal: AbortSignal;
 };
 
@@ -238,6 +256,7 @@ export type CloseInput = {
   jobId: string;
   number: number;
   notes: JobNotes;
+  lent?: Lent;
   signal: AbortSignal;
 };
 

@@ -7,6 +7,7 @@ import { codeOrNameOf } from "../../../shared/errors.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import {
   CLAIM_MS,
+  KEYS_BETWEEN,
   ClaimAnswer,
   type ClaimRequest,
   LEASE_HEADER,
@@ -16,6 +17,7 @@ import {
   type Work,
   type WorkResult,
 } from "../protocol.ts";
+import type { CommitIdentity } from "../../pulls/code-host/commit-identities.ts";
 import type { JobNotes } from "../runner.ts";
 
 /** The work belongs to somebody else now, or has ended. Nothing more may be done for it. */
@@ -107,6 +109,18 @@ export class ServiceLink {
     const Token = z.object({ token: z.string().nullable() });
     const call = { method: "POST", path: "/token", work, body: { refused }, signal } as const;
     return Token.parse(await this.#untilAnswered(call)).token;
+  }
+
+  /** Whose commits the work's are. */
+  async identity(work: Work, signal: AbortSignal): Promise<CommitIdentity> {
+    const Identity = z.object({ name: z.string(), email: z.string() });
+    return Identity.parse(await this.#untilAnswered({ method: "GET", path: "/identity", work, signal }));
+  }
+
+  /** The address and the key of the work's models. */
+  modelsOf({ id, token }: Work): { url: string; key: string } {
+    const key = [this.#options.token, token].join(KEYS_BETWEEN);
+    return { url: `${this.#options.url}/runner/work/${id}`, key };
   }
 
   /** Repeats a call until the service has answered it. */

@@ -7,8 +7,13 @@ import { detailsOf, faultText, operatorText, TransientRunError } from "../../bas
 import type { LocalRunner } from "../local/local-runner.ts";
 import type { ThreadNote } from "../process/thread-note.ts";
 import { type ClaimRequest, PROTOCOL, type Work, type WorkResult } from "../protocol.ts";
-import type { JobNotes, TurnAttachment } from "../runner.ts";
+import type { ServiceProject } from "../../config/config.ts";
+import { type Env, projectSecrets } from "../../config/env.ts";
+import { learnSecret } from "../../base/redaction.ts";
+import type { JobNotes, Lent, TurnAttachment } from "../runner.ts";
 import { HeldWork } from "./held-work.ts";
+import { LentTokens } from "./lent-tokens.ts";
+import { modelsBehind } from "./models-behind.ts";
 import { RunnerRefusedError, type ServiceLink, WorkLostError } from "./service-link.ts";
 
 export type WorkLoopDeps = {
@@ -21,6 +26,10 @@ export type WorkLoopDeps = {
   self: Pick<ClaimRequest, "version" | "machine" | "places" | "labels" | "projects">;
   /** A folder for the attachments of turns, for nothing else. */
   attachments: string;
+  /** The runner's environment. */
+  env: Env;
+  /** True if the service lends keys, because this runner isn't its own. */
+  isElsewhere: boolean;
 };
 
 /** How soon, and how seldom at most, a service that can't be reached is asked for work again. */
@@ -125,29 +134,43 @@ export class WorkLoop {
   async #do(work: Work, held: HeldWork): Promise<WorkResult> {
     const { runner, link } = this.#deps;
     const { signal } = held;
+    if (work.kind === "upkeep") {
+      const { projects, unfinished } = work;
+      await runner.upkeep({ projects, unfinished: new Set(unfinished), signal });
+      return { kind: "upkeep" };
+    }
     const notes: JobNotes = held.guarded(link.notesOf(work, signal));
+    const { project, ...lent } = this.#lend(work);
+    const given = { ...lent, notes, signal };
     switch (work.kind) {
       case "turn": {
         const folder = join(this.#deps.attachments, String(work.run));
         try {
           const attachments = await this.#fetchAttachments(work, folder, signal);
           const { report, ask } = held;
-          const turn = { ...work.turn, attachments, signal, report, ask, notes };
+          const turn = { ...work.turn, ...given, project, attachments, report, ask };
           return { kind: "turn", result: await runner.run(turn) };
         } finally {
           await rm(folder, { recursive: true, force: true });
         }
       }
       case "diff":
-        return { kind: "diff", diff: await runner.readDiff({ ...work.of, notes, signal }) };
+        return { kind: "diff", diff: await runner.readDiff({ ...work.of, ...given, project }) };
       case "close":
-        return { kind: "close", became: await runner.closePull({ ...work.of, notes, signal }) };
-      case "upkeep": {
-        const { projects, unfinished } = work;
-        await runner.upkeep({ projects, unfinished: new Set(unfinished), signal });
-        return { kind: "upkeep" };
-      }
+        return { kind: "close", became: await runner.closePull({ ...work.of, ...given, project }) };
     }
+  }
+
+  /** The project as the work sees it, and what the service lends for it. */
+  #lend(work: Exclude<Work, { kind: "upkeep" }>): { project: ServiceProject; lent?: Lent } {
+    const { link, env, clock, isElsewhere } = this.#deps;
+    const { project } = work.kind === "turn" ? work.turn : work.of;
+    const behind = isElsewhere ? modelsBehind(project, link.modelsOf(work)) : { project, env: {} };
+    // From now on they are kept out of logs.
+    for (const secret of projectSecrets(behind.project, { ...env, ...behind.env })) learnSecret(secret);
+    if (!isElsewhere) return { project };
+    const tokens = new LentTokens({ env, link, work, clock });
+    return { project: behind.project, lent: { env: behind.env, tokens, identity: (signal) => link.identity(work, signal) } };
   }
 
   async #fetchAttachments(

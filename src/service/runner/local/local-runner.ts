@@ -4,7 +4,7 @@ import type { Logger } from "../../../shared/machine/ports.ts";
 import { sentenceCase } from "../../base/printable-text.ts";
 import { createRedact, secretForms } from "../../base/redaction.ts";
 import type { ServiceProject } from "../../config/config.ts";
-import { networkOf, projectSecrets } from "../../config/env.ts";
+import { type Env, networkOf, projectSecrets } from "../../config/env.ts";
 import type { LeftOut } from "../../network/gateway/model-gateway.ts";
 import { CommitIdentities } from "../../pulls/code-host/commit-identities.ts";
 import type { ReaderProcesses } from "../process/apart/apart.ts";
@@ -14,6 +14,7 @@ import type {
   CloseInput,
   CloseResult,
   DiffInput,
+  Lent,
   Runner,
   RunTurnInput,
   RunTurnResult,
@@ -67,16 +68,16 @@ export class LocalRunner implements Runner {
     await Promise.all(this.#leftovers);
   }
 
-  async run({ signal, report, ask, notes, ...turn }: Omit<RunTurnInput, "lease">): Promise<RunTurnResult> {
+  async run({ signal, report, ask, notes, lent, ...turn }: Omit<RunTurnInput, "lease">): Promise<RunTurnResult> {
     const { jobId, number, project } = turn;
-    const redact = createRedact(projectSecrets(project, this.#deps.env));
+    const redact = createRedact(projectSecrets(project, this.#envOf(lent)));
     const logger = this.#deps.logger.child({ project: project.id, job_id: jobId, turn: number });
     this.#running.add(jobId);
     try {
       signal.throwIfAborted();
       const result = await runTurn(
         turn,
-        await this.#contextOf(project, { signal, report, ask, notes }, logger),
+        await this.#contextOf(project, { signal, report, ask, notes }, lent, logger),
       );
       return { ...result, summary: result.summary === null ? null : redact(result.summary) };
     } catch (error) {
@@ -86,16 +87,17 @@ export class LocalRunner implements Runner {
     }
   }
 
-  async readDiff({ project, jobId, head, notes, signal }: DiffInput): Promise<JobDiff | null> {
+  async readDiff({ project, jobId, head, notes, lent, signal }: DiffInput): Promise<JobDiff | null> {
     const { folders } = await this.#opened();
-    const reached = this.#repositories.of(project, { folders, logger: this.#deps.logger, signal });
+    const reached = this.#repositories.of(project, { folders, logger: this.#deps.logger, signal, lent });
     return readDiff({ ...reached, notes }, { jobId, baseBranch: project.baseBranch, head });
   }
 
   async closePull(input: CloseInput): Promise<CloseResult> {
     const { folders } = await this.#opened();
     const { logger, clock } = this.#deps;
-    const reached = this.#repositories.of(input.project, { folders, logger, signal: input.signal });
+    const { project, lent, signal } = input;
+    const reached = this.#repositories.of(project, { folders, logger, signal, lent });
     return closeEmptyPull({ ...reached, clock }, input);
   }
 
@@ -112,6 +114,11 @@ export class LocalRunner implements Runner {
       logger,
       signal,
     });
+  }
+
+  /** What is lent counts most. */
+  #envOf(lent: Lent | undefined): Env {
+    return { ...this.#deps.env, ...lent?.env };
   }
 
   #opened(): Promise<OpenedRunner> {
@@ -133,15 +140,17 @@ export class LocalRunner implements Runner {
   async #contextOf(
     project: ServiceProject,
     given: Pick<RunTurnInput, "signal" | "report" | "ask" | "notes">,
+    lent: Lent | undefined,
     logger: Logger,
   ): Promise<TurnContext> {
-    const { env, clock } = this.#deps;
+    const { clock } = this.#deps;
+    const env = this.#envOf(lent);
     const { signal, report } = given;
     const opened = await this.#opened();
     const agentEnv = agentEnvOf(project, env);
     const { folders } = opened;
-    const { hosted, ...reached } = this.#repositories.of(project, { folders, logger, signal });
-    const identity = await this.#identities.of(project, hosted, signal);
+    const { hosted, ...reached } = this.#repositories.of(project, { folders, logger, signal, lent });
+    const identity = await (lent?.identity(signal) ?? this.#identities.of(project, hosted, signal));
     return {
       ...given,
       ...opened,

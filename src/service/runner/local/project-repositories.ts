@@ -6,13 +6,19 @@ import { CodeHostTokens } from "../../pulls/code-host/code-host-tokens.ts";
 import { createGitHubCodeHost } from "../../pulls/code-host/github-code-host.ts";
 import { createGitHubCommits } from "../../pulls/code-host/github-commits.ts";
 import { createGitHubReviews } from "../../pulls/code-host/github-reviews.ts";
+import type { Lent } from "../runner.ts";
 import type { ReaderProcesses } from "../process/apart/apart.ts";
 import type { RunnerFolders } from "../workspace/folders.ts";
 import { KeyedLock } from "../workspace/git/keyed-lock.ts";
 import { Mirror, type MirroredProject } from "../workspace/git/mirror.ts";
 
 type RepositoriesDeps = { env: Env; clock: Clock; readers: ReaderProcesses };
-type For = { folders: RunnerFolders; logger: Logger; signal: AbortSignal };
+type For = {
+  folders: RunnerFolders;
+  logger: Logger;
+  signal: AbortSignal;
+  lent?: Lent | undefined;
+};
 
 /** Gives access to the repositories of projects, and to their code hosts. */
 export class ProjectRepositories {
@@ -27,8 +33,10 @@ export class ProjectRepositories {
   }
 
   /** What is needed to access a project's repositories. Opens nothing yet. */
-  of(project: ServiceProject, { folders, logger, signal }: For) {
-    const { env, clock, readers } = this.#deps;
+  of(project: ServiceProject, { folders, logger, signal, lent }: For) {
+    const { clock, readers } = this.#deps;
+    const env = { ...this.#deps.env, ...lent?.env };
+    const tokens = lent?.tokens ?? this.#tokens;
     const secrets = projectSecrets(project, env);
     const redact = createRedact(secrets);
     const forms = secretForms(secrets);
@@ -38,17 +46,17 @@ export class ProjectRepositories {
     const mirror = mirrorOf({
       ...project,
       branchPrefix: project.pullRequests.branchPrefix,
-      gitCredentials: this.#tokens.forGit(project),
+      gitCredentials: tokens.forGit(project),
     });
     // They belong to this project alone, because others may have no right to read them.
     const contextRepositories = project.context.map((each) => {
       const { name, repository, gitCredentialsEnv } = each;
-      const gitCredentials = this.#tokens.in(gitCredentialsEnv);
+      const gitCredentials = tokens.in(gitCredentialsEnv);
       const id = `${project.id} context ${name}`;
       return { ...each, mirror: mirrorOf({ id, repository, gitCredentials, branchPrefix: "" }) };
     });
     const host = project.codeHost;
-    const hosted = host.kind === "github" ? { ...host, tokens: this.#tokens.of(host), clock, redact } : null;
+    const hosted = host.kind === "github" ? { ...host, tokens: tokens.of(host), clock, redact } : null;
     const codeHost = hosted && createGitHubCodeHost({ ...hosted, fork: project.fork });
     const commitHost = hosted !== null && project.commits.by === "api" ? createGitHubCommits(hosted) : null;
     const reviewHost = hosted && createGitHubReviews(hosted);

@@ -88,6 +88,8 @@ async function open(settings: RunnerSettings): Promise<void> {
     logger,
     self: { version: packageVersion(), machine: await machineOf(dataDir), places, labels, projects: null },
     attachments: join(dataDir, "fetched"),
+    env,
+    isElsewhere: source.socketPath === null,
   });
   void loop.run();
 }
