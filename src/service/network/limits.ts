@@ -31,6 +31,8 @@ export type NetworkLimits = typeof NETWORK_LIMITS;
 
 /** The folder for sockets in the data folder. */
 export const SOCKETS_FOLDER = "net";
+/** The same for the model door, whose sockets no runner may remove. As short as the other. */
+export const DOOR_FOLDER = "llm";
 /** The most bytes in a socket's path, without the final zero (unix(7)). */
 export const MAX_SOCKET_PATH_BYTES = 107;
 /** With a longer path, its sockets couldn't be listened at. */

@@ -3,7 +3,7 @@
  * long to load as the app's own modules, so a program loads it with its first request.
  */
 import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool, setGlobalDispatcher } from "undici";
-import { codeOrNameOf } from "../errors.ts";
+import { codeOf, codeOrNameOf } from "../errors.ts";
 import { isProxied, ProxyConnectError, type ProxySettings } from "./proxy.ts";
 
 /** Time that a proxy has to answer a CONNECT, unless the connection has its own limit. */
@@ -36,6 +36,16 @@ export function createDispatcher(
  */
 export function fetchThrough(proxy: ProxySettings): void {
   if (isProxied(proxy)) setGlobalDispatcher(createDispatcher(proxy));
+}
+
+/**
+ * True for the assertion that undici 7.30 throws, and nobody can catch, if a server closes or resets
+ * the connection while we hold its answer back. Only that request waits then, at most until its turn
+ * ends.
+ */
+export function isOfPausedParser(thrown: unknown): boolean {
+  if (!(thrown instanceof Error) || codeOf(thrown) !== "ERR_ASSERTION") return false;
+  return /Parser\.finish .*undici\/lib\/dispatcher\/client-h1\.js/.test(thrown.stack ?? "");
 }
 
 /**

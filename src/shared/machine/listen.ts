@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { chmod, rm } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { codeOf, StartError } from "../errors.ts";
@@ -77,6 +78,17 @@ export async function listenWith(makeServer: () => Server, options: ListenOption
   }
   limitConnections(servers, options.maxConnections);
   return { url: urlOf(servers), close, [Symbol.asyncDispose]: close };
+}
+
+/**
+ * Listens at a path that only this user may connect to, in a folder that is this user's alone. What
+ * a killed process left there is removed.
+ */
+export async function listenAtPath(server: Server, path: string): Promise<void> {
+  await rm(path, { force: true });
+  server.listen({ path });
+  await once(server, "listening");
+  await chmod(path, 0o600);
 }
 
 /**

@@ -1,9 +1,8 @@
 import { once } from "node:events";
-import { chmod, rm } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { codeOrNameOf, DocsAgentError } from "../../../shared/errors.ts";
-import { limitPipelining } from "../../../shared/machine/listen.ts";
+import { limitPipelining, listenAtPath } from "../../../shared/machine/listen.ts";
 import type { ModelGateway } from "../gateway/model-gateway.ts";
 import { MAX_SOCKET_PATH_BYTES, type NetworkLimits, type TurnLogger } from "../limits.ts";
 import type { EgressProxy } from "./egress-proxy.ts";
@@ -30,8 +29,6 @@ const REQUEST_TIMEOUT_MS = 5 * 60_000;
 export class NetworkServer {
   readonly #server: Server;
   readonly #deps: ServerDeps;
-  /** The calls of models that are under way. */
-  readonly #calls = new Set<Promise<unknown>>();
 
   constructor(deps: ServerDeps) {
     const { proxy, limits, logger, signal } = deps;
@@ -59,11 +56,11 @@ export class NetworkServer {
       );
     }
     try {
-      // Removes a socket that a killed process left.
-      if (path !== null) await rm(path, { force: true });
-      this.#server.listen(path === null ? { host: LOOPBACK, port: 0 } : { path });
-      await once(this.#server, "listening");
-      if (path !== null) await chmod(path, 0o600);
+      if (path !== null) await listenAtPath(this.#server, path);
+      else {
+        this.#server.listen({ host: LOOPBACK, port: 0 });
+        await once(this.#server, "listening");
+      }
     } catch (thrown) {
       throw new TurnNetworkError(`The agent's network can't be opened (${codeOrNameOf(thrown)}).`, {
         cause: thrown,
@@ -78,20 +75,13 @@ export class NetworkServer {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Resolves when no call of a model is under way anymore. */
-  async callsEnded(): Promise<void> {
-    await Promise.all(this.#calls);
-  }
-
   // If a handler throws, its connection ends. Otherwise nobody would catch the error, and the
   // process would end.
   readonly #onRequest: RequestListener = (request, response) => {
     const { gateway, proxy } = this.#deps;
     const isForGateway = request.url?.startsWith("/") === true;
-    const handled = (isForGateway ? gateway.answer(request, response) : proxy.forward(request, response))
-      .catch(() => response.destroy())
-      .finally(() => this.#calls.delete(handled));
-    if (isForGateway) this.#calls.add(handled);
+    const handled = isForGateway ? gateway.answer(request, response) : proxy.forward(request, response);
+    handled.catch(() => response.destroy());
   };
 }
 

@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { rm } from "node:fs/promises";
-import type { Usage } from "../../../shared/contract/turn.ts";
-import { createDispatcher } from "../../../shared/machine/dispatcher.ts";
-import { DIRECT, type ProxySettings } from "../../../shared/machine/proxy.ts";
+import { DIRECT } from "../../../shared/machine/proxy.ts";
 import { EgressProxy } from "./egress-proxy.ts";
 import { createResolve, type HostRule, type Resolve } from "./find-route.ts";
 import { LOOPBACK, NetworkServer } from "./network-server.ts";
@@ -15,9 +13,7 @@ import {
   TurnTraffic,
 } from "../limits.ts";
 import { KIND_TRAITS, type ModelKind } from "../gateway/model-kinds.ts";
-import { type LeftOut, ModelGateway } from "../gateway/model-gateway.ts";
-import type { ModelTrouble } from "../gateway/model-trouble.ts";
-import { type Budget, TurnBudget, type UsedBefore } from "../gateway/turn-budget.ts";
+import { openTurnModels, type TurnModelsOptions } from "../gateway/turn-models.ts";
 import type { ModelUpstream } from "../gateway/upstream-client.ts";
 
 /** How the agent reaches one model upstream. */
@@ -29,7 +25,7 @@ export type ModelAccess = { name: string; kind: ModelKind; url: string; key: str
  */
 export type TurnNetwork = Awaited<ReturnType<typeof openTurnNetwork>>;
 
-export type TurnNetworkOptions = {
+export type TurnNetworkOptions = TurnModelsOptions & {
   /**
    * The path to listen at, in a folder that nobody else may write to. Null means any free port of
    * 127.0.0.1.
@@ -38,18 +34,6 @@ export type TurnNetworkOptions = {
   allow: readonly HostRule[];
   /** In both directions, including models. */
   maxBytes: number;
-  models: readonly ModelUpstream[];
-  budget: Budget;
-  /** What earlier attempts of the turn used. @default nothing */
-  usedBefore?: UsedBefore;
-  /** Called with the usage so far whenever a model call has ended. */
-  onUsage?: (usage: Usage) => void;
-  /** Called when a model call has failed. */
-  onTrouble?: (trouble: ModelTrouble) => void;
-  /** Called each time something was left out of a model call. */
-  onLeftOut?: (what: LeftOut) => void;
-  /** The operator's proxy. @default direct connections */
-  proxy?: ProxySettings;
   logger: TurnLogger;
   /** @default DNS */
   resolve?: Resolve;
@@ -70,23 +54,19 @@ export async function openTurnNetwork(options: TurnNetworkOptions) {
     onExceeded(reason);
     ended.abort();
   });
-  const onCounted = () => options.onUsage?.(usage());
-  const budget = new TurnBudget(options.budget, { onExceeded, onCounted }, options.usedBefore);
-  const usage = () => usageOf(budget);
-  const placeholderKey = `sk-turn-${randomBytes(24).toString("hex")}`;
   // Anybody on this machine can connect to a port, but only the sandbox has the socket.
   const password = socketPath === null ? randomBytes(16).toString("hex") : null;
   const shared = { traffic, limits, logger, signal };
   const proxy = openProxy(options, password, shared);
-  const upstreams = openModels(options, { placeholderKey, budget }, shared);
+  const upstreams = openTurnModels(options, { ...shared, onExceeded });
+  const { placeholderKey } = upstreams;
   const server = new NetworkServer({ gateway: upstreams.gateway, proxy, limits, logger, signal });
 
   async function close(): Promise<void> {
     ended.abort();
     const closed = server.close();
     // Waits, so that their usage is counted.
-    await server.callsEnded();
-    upstreams.close();
+    await upstreams.close();
     await closed;
     // The socket may never have existed, so any error can be ignored.
     if (socketPath !== null) await rm(socketPath, { force: true }).catch(() => {});
@@ -112,7 +92,7 @@ export async function openTurnNetwork(options: TurnNetworkOptions) {
      */
     exceeded,
     /** True if the budget was exceeded. */
-    isBudgetSpent: () => budget.reason !== null,
+    isBudgetSpent: upstreams.isBudgetSpent,
     /** For agents whose models are set in a file or in arguments. */
     models: accessTo,
     /** The variables that an agent needs, given the port of its own 127.0.0.1 that leads here. */
@@ -121,7 +101,7 @@ export async function openTurnNetwork(options: TurnNetworkOptions) {
       ...modelVariables(accessTo(loopbackPort)),
     }),
     /** The usage so far. */
-    usage,
+    usage: upstreams.usage,
     traffic,
     /** Why the last model call failed, or null if it didn't. */
     modelTrouble: upstreams.trouble,
@@ -145,42 +125,6 @@ function openProxy(
     proxy,
     password,
   });
-}
-
-/** The gateway, its connections to the upstreams, and why the last call failed. */
-function openModels(
-  { models, proxy = DIRECT, onTrouble, onLeftOut }: TurnNetworkOptions,
-  counted: { placeholderKey: string; budget: TurnBudget },
-  shared: SharedParts,
-) {
-  let trouble: ModelTrouble | null = null;
-  const dispatcher = createDispatcher(proxy, { timeoutMs: shared.limits.connectMs });
-  const gateway = new ModelGateway({
-    ...shared,
-    ...counted,
-    upstreams: models,
-    dispatcher,
-    onTrouble: (now) => {
-      trouble = now;
-      if (now !== null) onTrouble?.(now);
-    },
-    onLeftOut: (what) => onLeftOut?.(what),
-  });
-  return {
-    gateway,
-    trouble: (): ModelTrouble | null => trouble,
-    /** Call this when no call is under way anymore. */
-    close(): void {
-      // Not awaited: after some resets it never resolves (`isOfPausedParser` in
-      // `runner/process/main.ts`).
-      dispatcher.destroy().catch(() => {});
-    },
-  };
-}
-
-function usageOf(budget: TurnBudget) {
-  const { calls, inputTokens, outputTokens, cachedInputTokens, usd } = budget.usage();
-  return { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd };
 }
 
 function accessOf(models: readonly ModelUpstream[], key: string, loopbackPort: number): ModelAccess[] {

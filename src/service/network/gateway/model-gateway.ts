@@ -6,7 +6,14 @@ import { admit, type AllowedBesides, type LeftOutKind } from "./body-shape.ts";
 import { type NetworkLimits, trafficReason, type TurnLogger, type TurnTraffic } from "../limits.ts";
 import { type ModelCall, parseRequest, prepareCall } from "./model-call.ts";
 import { carriesKey, findOperation, parseModelTarget } from "./model-kinds.ts";
-import { ModelCallFault, type ModelTrouble, shownModel, troubleOf } from "./model-trouble.ts";
+import {
+  faultAnswer,
+  ModelCallFault,
+  type ModelTrouble,
+  shownModel,
+  troubleOf,
+  UPGRADE_REQUIRED,
+} from "./model-trouble.ts";
 import { keyPattern, type KeyPattern, sendAnswer } from "./send-answer.ts";
 import { costUsdOf, type ModelPrice, priceOf, type Spending, type TurnBudget } from "./turn-budget.ts";
 import {
@@ -52,7 +59,6 @@ type EndedCall = {
   isEstimate: boolean;
 };
 
-const UPGRADE_REQUIRED = 426;
 const ENDED = "The call was ended.";
 
 /**
@@ -64,6 +70,7 @@ export class ModelGateway {
   readonly #places: Places;
   readonly #send: ReturnType<typeof createUpstreamClient>;
   readonly #keys: ReadonlyMap<string, KeyPattern | null>;
+  readonly #calls = new Set<Promise<void>>();
 
   constructor(deps: ModelGatewayDeps) {
     this.#deps = deps;
@@ -73,7 +80,18 @@ export class ModelGateway {
   }
 
   /** Never rejects. */
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const answered = this.#answerOrRefuse(request, response).finally(() => this.#calls.delete(answered));
+    this.#calls.add(answered);
+    return answered;
+  }
+
+  /** Resolves when no call is under way anymore. */
+  async callsEnded(): Promise<void> {
+    await Promise.all(this.#calls);
+  }
+
+  async #answerOrRefuse(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const ended = new AbortController();
     response.once("close", () => ended.abort());
     const signal = AbortSignal.any([ended.signal, this.#deps.signal]);
@@ -82,7 +100,10 @@ export class ModelGateway {
     } catch (thrown) {
       if (response.destroyed) return;
       if (response.headersSent || !(thrown instanceof ModelCallFault)) response.destroy();
-      else answerFault(response, thrown);
+      else {
+        const { status, headers, body } = faultAnswer(thrown);
+        response.writeHead(status, headers).end(body);
+      }
     }
   }
 
@@ -235,21 +256,6 @@ async function readBody(
 
 function spendingOf(usage: CallUsage, price: ModelPrice | null): Spending {
   return { ...usage, usd: price === null ? null : costUsdOf(usage, price) };
-}
-
-/** Answers in a form that the SDKs of all kinds show to people. */
-function answerFault(response: ServerResponse, { status, type, message }: ModelCallFault): void {
-  const headers = {
-    "content-type": "application/json",
-    // Repeating a refused call doesn't help. The SDKs of OpenAI and Anthropic read this header
-    // before they retry.
-    ...(status < 500 ? { "x-should-retry": "false" } : {}),
-    // The answer must name the protocol that is wanted instead (RFC 9110, 15.5.22).
-    ...(status === UPGRADE_REQUIRED
-      ? { upgrade: "HTTP/1.1", connection: "close, upgrade" }
-      : { connection: "close" }),
-  };
-  response.writeHead(status, headers).end(JSON.stringify({ type: "error", error: { type, message } }));
 }
 
 /** Lets this many in at once. Others wait in line, and leave it when they are aborted. */

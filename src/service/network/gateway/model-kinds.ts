@@ -125,13 +125,24 @@ export function upstreamUrl(kind: ModelKind, baseUrl: string, { path }: ModelOpe
   return url;
 }
 
+/** The headers in which SDKs put keys. */
+export const KEY_HEADERS = ["authorization", "x-api-key", "x-goog-api-key"] as const;
+
+/** The keys that a request's headers carry, in the forms of all kinds. */
+export function keysIn(headers: Readonly<Record<string, string | string[] | undefined>>): string[] {
+  return KEY_HEADERS.flatMap((name) => {
+    const value = headers[name];
+    if (typeof value !== "string") return [];
+    return name === "authorization" ? (/^Bearer +(\S+) *$/i.exec(value)?.[1] ?? []) : [value];
+  });
+}
+
 /** True if a request carries the placeholder key, in any of the places where SDKs put keys. */
 export function carriesKey(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   query: URLSearchParams,
   placeholder: string,
 ): boolean {
-  const bearer = /^Bearer +(\S+) *$/i.exec(String(headers["authorization"] ?? ""))?.[1];
-  const given = [bearer, headers["x-api-key"], headers["x-goog-api-key"], query.get("key")];
-  return given.some((value) => typeof value === "string" && isSameSecret(value, placeholder));
+  const given = [...keysIn(headers), query.get("key") ?? ""];
+  return given.some((value) => isSameSecret(value, placeholder));
 }

@@ -32,6 +32,23 @@ export class ModelCallFault extends DocsAgentError {
   }
 }
 
+export const UPGRADE_REQUIRED = 426;
+
+/** The answer to a refused call, in a form that the SDKs of all kinds show to people. */
+export function faultAnswer({ status, type, message }: ModelCallFault) {
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    // Repeating a refused call doesn't help. The SDKs of OpenAI and Anthropic read this header
+    // before they retry.
+    ...(status < 500 ? { "x-should-retry": "false" } : {}),
+    // The answer must name the protocol that is wanted instead (RFC 9110, 15.5.22).
+    ...(status === UPGRADE_REQUIRED
+      ? { upgrade: "HTTP/1.1", connection: "close, upgrade" }
+      : { connection: "close" }),
+  };
+  return { status, headers, body: JSON.stringify({ type: "error", error: { type, message } }) };
+}
+
 const PROXY_REFUSED: ProxyConnectError["code"] = "ERR_PROXY_CONNECT";
 
 /**

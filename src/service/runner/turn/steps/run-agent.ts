@@ -5,6 +5,7 @@ import { cut } from "../../../../shared/text/text.ts";
 import { presetEnv, presetOf } from "../../../config/agent-presets.ts";
 import { newSocketPath } from "../../../network/limits.ts";
 import type { ModelTrouble } from "../../../network/gateway/model-trouble.ts";
+import { usedBeforeOf } from "../../../network/gateway/turn-models.ts";
 import { openTurnNetwork, type TurnNetwork } from "../../../network/egress/turn-network.ts";
 import { runAcpAgent } from "../../agents/acp-agent.ts";
 import type { AgentResult, AgentRun, RunAgent } from "../../agents/agent.ts";
@@ -100,11 +101,10 @@ export async function runAgent(
 }
 
 function openNetwork({ usedBefore }: RunnerTurn, context: TurnContext): Promise<TurnNetwork> {
-  const { inputTokens, outputTokens, costUsd } = usedBefore ?? {};
   const { report, logger, sandbox, folders } = context;
   return openTurnNetwork({
     ...context.network,
-    usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
+    usedBefore: usedBeforeOf(usedBefore),
     onUsage: (usage) => report({ usage }),
     onTrouble: ({ step }) => report({ step }),
     onLeftOut: context.onLeftOut,
