@@ -7,7 +7,7 @@ import { vi } from "vitest";
 import type { Usage } from "../../src/shared/contract/turn.ts";
 import type { ServiceProject } from "../../src/service/config/config.ts";
 import { networkOf, type ServiceModel } from "../../src/service/config/env.ts";
-import { modelsBehind } from "../../src/service/runner/models-behind.ts";
+import { modelsBehind } from "../../src/service/runner/link/models-behind.ts";
 import { type DoorWork, ModelDoor } from "../../src/service/runners/models/model-door.ts";
 import { keySent } from "../../src/service/runners/models/pass-call.ts";
 import { RecordingLogger } from "./recording-logger.ts";

@@ -209,12 +209,6 @@ export class JobStore {
     this.#note(key, "lease_until = ?", Math.ceil(untilMs));
   }
 
-  /** True if a turn runs, or is about to be taken up again, with this lease. */
-  isLeased({ jobId, number }: TurnKey, tokenHash: Buffer): boolean {
-    const sql = `SELECT number FROM turns WHERE job_id = ? AND number = ? AND state = 'running' AND lease = ?`;
-    return this.#tables.value(z.int(), sql, jobId, number, tokenHash.toString("hex")) !== null;
-  }
-
   /** The runner that had the job's newest turn that ran, or null. */
   runnerBefore(jobId: string): string | null {
     const sql = `SELECT runner FROM turns WHERE job_id = ? AND runner IS NOT NULL ORDER BY number DESC

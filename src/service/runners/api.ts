@@ -5,9 +5,10 @@ import { z } from "zod";
 import type { Logger } from "../../shared/machine/ports.ts";
 import { readAtMost } from "../http/bounded-body.ts";
 import { HttpFault } from "../http/http-fault.ts";
-import { ClaimRequest, LEASE_HEADER, PROTOCOL, ReportRequest, WorkResult } from "../runner/protocol.ts";
+import { ClaimRequest, KEYS_BETWEEN, LEASE_HEADER, PROTOCOL, ReportRequest, WorkResult } from "../runner/protocol.ts";
 import { NoteKind } from "../runner/runner.ts";
 import type { Lost, RunnerDesk } from "./desk.ts";
+import { keySent } from "./models/pass-call.ts";
 
 /** Whoever calls: what stands behind the token of a runner. */
 export type Caller = {
@@ -45,6 +46,7 @@ export type RunnerApiDeps = {
 /** More than all that a runner reports: texts are cut, and a diff is the longest of them. */
 const MAX_BODY_BYTES = 8 * 1024 ** 2;
 const AGAIN_S = "1";
+const UNKNOWN = "The runner's token isn't known, or was revoked.";
 const LOST = "This work was given to somebody else, or has ended. Stop it.";
 const Refused = z.object({ refused: z.string().nullable().default(null) });
 
@@ -64,10 +66,20 @@ export function createRunnerApi({
     const { status, message, headers } = fault ?? new HttpFault(500, "The service failed. Try again.");
     return context.json({ error: message }, status, { ...headers });
   });
+  // The runner's gateway has one key for all: that of the runner and that of the lease.
+  app.all("/work/:id/models/*", async (context) => {
+    const key = keySent(context.req.raw.headers) ?? "";
+    const at = key.lastIndexOf(KEYS_BETWEEN);
+    const caller = callerOf(key.slice(0, Math.max(0, at)));
+    if (caller === null) throw new HttpFault(401, UNKNOWN);
+    context.set("caller", caller);
+    const id = assertHeld(context, key.slice(at + 1));
+    return await lendOf(context).callModel(id, context.req.raw);
+  });
   app.use(async (context, next) => {
     const token = /^Bearer +(\S{1,500}) *$/i.exec(context.req.header("authorization") ?? "")?.[1];
     const caller = token === undefined ? null : callerOf(token);
-    if (caller === null) throw new HttpFault(401, "The runner's token isn't known, or was revoked.");
+    if (caller === null) throw new HttpFault(401, UNKNOWN);
     context.set("caller", caller);
     context.header("cache-control", "no-store");
     await next();
@@ -140,9 +152,12 @@ function unfit(protocol: number): string {
  * Does something at the desk that has the work. Throws an {@link HttpFault} if none has: 503 while
  * the service has only just started.
  */
-function leased<T>(context: RunnerContext, act: (desk: RunnerDesk, id: string, token: string) => T): T {
+function leased<T>(
+  context: RunnerContext,
+  act: (desk: RunnerDesk, id: string, token: string) => T,
+  token = context.req.header(LEASE_HEADER) ?? "",
+): T {
   const id = context.req.param("id") ?? "";
-  const token = context.req.header(LEASE_HEADER) ?? "";
   const { caller } = context.var;
   const desk = caller.deskOf(id);
   if (desk !== null) return act(desk, id, token);
@@ -156,11 +171,12 @@ function held<T>(found: T | Lost): T {
 }
 
 /** The id of the work, which the caller has. */
-function assertHeld(context: RunnerContext): string {
-  return leased(context, (desk, id, token) => {
+function assertHeld(context: RunnerContext, leaseToken?: string): string {
+  const act = (desk: RunnerDesk, id: string, token: string) => {
     held(desk.notesOf(id, token));
     return id;
-  });
+  };
+  return leased(context, act, leaseToken);
 }
 
 function notesOf(context: RunnerContext) {

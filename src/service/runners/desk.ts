@@ -2,6 +2,7 @@ import { addAbortListener } from "node:events";
 import { timingSafeEqual } from "node:crypto";
 import { within, type Clock, type Logger } from "../../shared/machine/ports.ts";
 import { TransientRunError } from "../base/run-error.ts";
+import type { ServiceProject } from "../config/config.ts";
 import { hashOfToken, newLease } from "./lease.ts";
 import {
   CLAIM_MS,
@@ -41,6 +42,7 @@ type Piece = {
   id: string;
   tokenHash: Buffer;
   run: number;
+  project: ServiceProject | null;
   notes: JobNotes | null;
   attachments: readonly TurnAttachment[];
   /** Null for all but turns. */
@@ -87,9 +89,23 @@ export class RunnerDesk implements Runner {
     return Math.max(0, places - this.#reserved);
   }
 
-  /** How many runs are under way or wait here. */
+  /** How many pieces of work are under way or wait here. */
   get size(): number {
     return this.#pieces.size;
+  }
+
+  /** How many of the places are taken. */
+  get reserved(): number {
+    return this.#reserved;
+  }
+
+  has(id: string): boolean {
+    return this.#pieces.has(id);
+  }
+
+  /** The project that a piece of work is about. Null if it is about several, or isn't here. */
+  projectOf(id: string): ServiceProject | null {
+    return this.#pieces.get(id)?.project ?? null;
   }
 
   readonly run: Runner["run"] = ({ signal, report, ask, notes, lease, attachments, ...turn }) => {
@@ -220,7 +236,7 @@ export class RunnerDesk implements Runner {
     const { id, token } = lease;
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const piece: Piece = {
-      ...{ id, tokenHash: lease.tokenHash, run, notes, attachments, turn },
+      ...{ id, tokenHash: lease.tokenHash, run, project: projectIn(order), notes, attachments, turn },
       ...{ isAborted: false, lastReport: 0, asked: new Set(), answers: [], news: new Set() },
       end: (result) => {
         if (result.kind === "failed") {
@@ -345,4 +361,9 @@ export class RunnerDesk implements Runner {
     const piece = this.#pieces.get(id);
     return piece !== undefined && timingSafeEqual(piece.tokenHash, hashOfToken(token)) ? piece : null;
   }
+}
+
+function projectIn(order: Order): ServiceProject | null {
+  if (order.kind === "upkeep") return null;
+  return (order.kind === "turn" ? order.turn : order.of).project;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { networkOf } from "../../../src/service/config/env.ts";
 import { MODEL_KINDS } from "../../../src/service/network/gateway/model-kinds.ts";
-import { modelsBehind } from "../../../src/service/runner/models-behind.ts";
+import { modelsBehind } from "../../../src/service/runner/link/models-behind.ts";
 import { keySent } from "../../../src/service/runners/models/pass-call.ts";
 import { LEASE_KEY, modelAt, openDoorWorld } from "../../support/model-door.ts";
 import { PATIENT } from "../../support/patient.ts";

@@ -1,0 +1,150 @@
+import type { Clock, Logger } from "../../shared/machine/ports.ts";
+import type { ServiceProject } from "../config/config.ts";
+import type { JobStore } from "../jobs/job-store.ts";
+import type { TurnRow } from "../jobs/rows.ts";
+import { type ClaimRequest, LEASE_MS } from "../runner/protocol.ts";
+import type { Caller } from "./api.ts";
+import { RunnerDesk } from "./desk.ts";
+import { hashOfToken } from "./lease.ts";
+import type { Lending } from "./lending.ts";
+import type { RunnerPool, Station } from "./pool.ts";
+import type { RunnerRow, RunnerStore } from "./runner-store.ts";
+
+export type ElsewhereDeps = {
+  runners: RunnerStore;
+  jobs: JobStore;
+  pool: RunnerPool;
+  lending: Lending;
+  clock: Clock;
+  logger: Logger;
+};
+
+/** A folder of a runner elsewhere, and the desk at which the runner gets its work. */
+type Machine = {
+  /** `<runner's id>/<machine>` */
+  id: string;
+  runnerId: string;
+  desk: RunnerDesk;
+  /** What it said last. Null until it has called since the service's start. */
+  claim: ClaimRequest | null;
+  row: RunnerRow;
+  /** By the monotonic clock. */
+  seenMs: number;
+};
+
+/** A runner that hasn't asked for work for so long isn't waited for. */
+const AWAY_AFTER_MS = 60_000;
+/** A machine that was quiet for so long is forgotten until it calls again. */
+const FORGOTTEN_AFTER_MS = 60 * 60_000;
+const TAKEN_WITHIN_MS = 15_000;
+/** As long as a lease, because a runner that can't stop its agent can't be told anything. */
+const STOP_WITHIN_MS = LEASE_MS;
+const WORK_ID = /^(.{1,200})\.(\d{1,9})\.\d{1,9}$/;
+
+/** The runners on other machines: who calls, and what each machine has. */
+export class RunnersElsewhere {
+  readonly #deps: ElsewhereDeps;
+  readonly #machines = new Map<string, Machine>();
+
+  constructor(deps: ElsewhereDeps) {
+    this.#deps = deps;
+  }
+
+  /** What stands behind a runner's token. Null if nothing does, or it was revoked. */
+  callerOf(token: string): Caller | null {
+    const row = this.#deps.runners.byToken(token);
+    if (row === null) return null;
+    const deskOf = (workId: string) =>
+      this.#machines.values().find(({ runnerId, desk }) => runnerId === row.id && desk.has(workId))?.desk ?? null;
+    return {
+      deskFor: (claim) => this.#deskFor(row, claim),
+      deskOf,
+      isExpected: (workId, leaseToken) => this.#isExpected(row, workId, leaseToken),
+      lend: this.#deps.lending.to(row, deskOf),
+    };
+  }
+
+  /** The station that has a leased turn, or null if no runner elsewhere may have it. */
+  stationOf({ runner }: TurnRow): Station | null {
+    const known = runner === null ? undefined : this.#machines.get(runner);
+    if (known !== undefined) return this.#stationOf(known);
+    const [runnerId = "", machine] = runner?.split("/") ?? [];
+    const row = this.#deps.runners.all().find(({ id, revokedAt }) => id === runnerId && revokedAt === null);
+    return machine === undefined || row === undefined ? null : this.#stationOf(this.#add(row, machine));
+  }
+
+  #deskFor(row: RunnerRow, claim: ClaimRequest): ReturnType<Caller["deskFor"]> {
+    const { runners, pool, clock, logger } = this.#deps;
+    this.#forgetOld();
+    const machine = this.#machines.get(`${row.id}/${claim.machine}`) ?? this.#add(row, claim.machine);
+    const isAnotherProcess = machine.claim !== null && machine.claim.session !== claim.session;
+    if (isAnotherProcess && machine.desk.size > 0) {
+      logger.warn({ runner: row.name, turns: machine.desk.size }, "a runner was started again: its work runs again");
+      // Its folder has one process, so the one before is gone.
+      machine.desk.lose(null);
+    }
+    if (machine.claim === null || isAnotherProcess) {
+      logger.info({ runner: row.name, version: claim.version, places: claim.places }, "a runner asks for work");
+    }
+    Object.assign(machine, { claim, row, seenMs: clock.monotonicMs() });
+    const { version, protocol, session, labels, places } = claim;
+    const free = Math.max(0, places - machine.desk.reserved);
+    runners.saw(row.id, { version, protocol, session, labels, places, free }, clock.now());
+    pool.add(this.#stationOf(machine));
+    return { desk: machine.desk, onPlaces: () => pool.handOut() };
+  }
+
+  #add(row: RunnerRow, machine: string): Machine {
+    const { clock, logger } = this.#deps;
+    const desk = new RunnerDesk({
+      clock,
+      logger: logger.child({ runner: row.name }),
+      ...{ leaseMs: LEASE_MS, takenWithinMs: TAKEN_WITHIN_MS, stopWithinMs: STOP_WITHIN_MS, onStuck: null },
+    });
+    const added: Machine = {
+      ...{ id: `${row.id}/${machine}`, runnerId: row.id, desk, claim: null, row },
+      seenMs: clock.monotonicMs(),
+    };
+    this.#machines.set(added.id, added);
+    return added;
+  }
+
+  #stationOf(machine: Machine): Station {
+    const { lending, clock } = this.#deps;
+    const { id, desk } = machine;
+    return {
+      id,
+      runner: lending.runnerAt(desk),
+      isElsewhere: true,
+      takes: (project) => mayRun(machine, project),
+      freePlaces: () => (machine.row.isDraining ? 0 : desk.freePlaces),
+      reserve: () => desk.reserve(),
+      isThere: () => !machine.row.isDraining && clock.monotonicMs() - machine.seenMs < AWAY_AFTER_MS,
+    };
+  }
+
+  /** True if no desk has the work yet, because the service has only just started. */
+  #isExpected({ id }: RunnerRow, workId: string, token: string): boolean {
+    const [, jobId = "", number] = WORK_ID.exec(workId) ?? [];
+    const turn = this.#deps.jobs.turn({ jobId, number: Number(number ?? 0) });
+    if (turn?.state !== "running" || turn.runner?.startsWith(`${id}/`) !== true) return false;
+    return turn.lease === hashOfToken(token).toString("hex") && workId.endsWith(`.${turn.leaseAttempt}`);
+  }
+
+  #forgetOld(): void {
+    const { clock, pool } = this.#deps;
+    for (const { id, desk, seenMs } of this.#machines.values()) {
+      if (desk.size > 0 || clock.monotonicMs() - seenMs < FORGOTTEN_AFTER_MS) continue;
+      this.#machines.delete(id);
+      pool.remove(id);
+    }
+  }
+}
+
+/** True if a machine's runner has the right, the keys and the labels for a project. */
+function mayRun({ row, claim }: Machine, { id, runners }: ServiceProject): boolean {
+  if (claim === null) return false;
+  const isAllowed = row.projects === null || row.projects.includes(id);
+  const hasKeys = claim.projects === null || claim.projects.includes(id);
+  return isAllowed && hasKeys && runners.labels.every((label) => claim.labels.includes(label));
+}
