@@ -22,6 +22,19 @@ export class Tables {
     return Number(changes);
   }
 
+  /**
+   * Like `run`, for what isn't worth a wait for the disk. It gets there together with the next
+   * write, and a power cut may lose it. Must not be called in a transaction.
+   */
+  note(sql: string, ...values: SQLInputValue[]): void {
+    this.db.exec("PRAGMA synchronous = NORMAL");
+    try {
+      this.run(sql, ...values);
+    } finally {
+      this.db.exec("PRAGMA synchronous = FULL");
+    }
+  }
+
   /** The first row, or null if there is none. */
   one<T>(row: z.ZodType<T>, sql: string, ...values: SQLInputValue[]): T | null {
     const found = this.#prepared(sql).get(...values);
