@@ -54,6 +54,7 @@ it("takes the documented example, and its commented defaults are the real ones",
     `port: ${config.listen.port}`,
     `keyPrefix: ${config.keyPrefix}`,
     `jobsAtOnce: ${config.jobsAtOnce}`,
+    `labels: ${JSON.stringify(config.labels)}`,
     `stopGraceMinutes: ${config.stopGraceMinutes}`,
     `baseBranch: ${config.projects[0]?.baseBranch}`,
     `timeLimitMinutes: ${config.projects[0]?.agent.timeLimitMinutes}`,
@@ -90,6 +91,7 @@ it("fills in the defaults and resolves paths against the file's folder", async (
     dataDir: dir.file("data"),
     keyPrefix: "docsagent",
     publicBaseUrl: null,
+    labels: [],
     metricsAddress: null,
     projects: [
       {
@@ -104,6 +106,7 @@ it("fills in the defaults and resolves paths against the file's folder", async (
         agent: { terminal: false, permissions: "policy", startSeconds: 60, answerTimeLimitMinutes: 60 },
         codeHost: { kind: "none" },
         limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
+        runners: { labels: [] },
         archiveAfterDays: 90,
         keepArchivedDays: 90,
         portableNames: true,

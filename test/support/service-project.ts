@@ -39,6 +39,7 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
     budget: {},
     network: { allow: [], maxBytes: 1024 ** 3 },
     limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
+    runners: { labels: [] },
     archiveAfterDays: 90,
     keepArchivedDays: 90,
     openPullRequests: 10,

@@ -17,6 +17,7 @@ import {
   ModelName,
   number,
   RepositorySetting,
+  RunnerLabels,
   sectionSetting,
   text,
   WANT_GLOBS,
@@ -109,6 +110,8 @@ const Project = z.strictObject({
     usdPerDay: dollars("what the project's turns may cost in a day").gt(0, WANT_SOME).optional(),
     usdPerMonth: dollars("what the project's turns may cost in a month").gt(0, WANT_SOME).optional(),
   }),
+  // A turn runs only on runners with all these labels.
+  runners: sectionSetting({ labels: RunnerLabels }),
   archiveAfterDays: wholeNumber("after how many days without activity a job is archived", 1, 3650).default(
     90,
   ),
@@ -147,7 +150,10 @@ export const ServiceSettings = z.strictObject({
     .enum(["required", "none"], "required, or none if agents may see all that the service sees")
     .default("required"),
   logLevel: z.enum(["debug", "info", "warn", "error"], "debug, info, warn or error").default("info"),
-  jobsAtOnce: wholeNumber("how many jobs of all projects may run at once", 1, 1000).default(4),
+  // How many turns the service's own runner runs at once. 0: it has none.
+  jobsAtOnce: wholeNumber("how many jobs may run at once on this machine, 0 for none", 0, 1000).default(4),
+  // Those of the service's own runner.
+  labels: RunnerLabels,
   stopGraceMinutes: number("a number of minutes, 0 to 1440", 1440).default(1),
   models: listSetting(ModelSetting, "a list of models, each with name, kind and keyEnv", 100).default([]),
   projects: listSetting(Project, "a list of projects, each with id, repository and agent", 1000).min(

@@ -102,6 +102,13 @@ export function dollars(want: string) {
   return number(`${want}, in US dollars, from 0 to 100000`, 100_000);
 }
 
+/** Labels of runners: what a runner has, or what a project asks of the runners of its turns. */
+export const RunnerLabels = listSetting(
+  text("a label of at most 40 lower-case letters, digits, '.', '_' or '-'", 40, /^[a-z0-9][a-z0-9._-]*$/),
+  "a list of at most 20 labels, for example [large]",
+  20,
+).default([]);
+
 /** What a model's name must be. */
 export const WANT_MODEL_NAME = "lower-case letters, digits or '-', a letter first, at most 32";
 /** A model's name in the settings. */
