@@ -61,7 +61,14 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/service/jobs",
     "src/service/pulls/code-host",
   ],
-  "src/service/commands": [...SHARED, "src/service/base", "src/service/config", "src/service/jobs"],
+  "src/service/runners": [...SHARED, "src/service/base", "src/service/config", "src/service/jobs"],
+  "src/service/commands": [
+    ...SHARED,
+    "src/service/base",
+    "src/service/config",
+    "src/service/jobs",
+    "src/service/runners",
+  ],
   "src/service/http": [
     ...SHARED,
     "src/shared/queue",
@@ -78,6 +85,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/service/network",
     "src/service/pulls/code-host",
     "src/service/runner",
+    "src/service/runners",
   ],
   // Slack's entities, which both sides of the wire write and read the same way.
   world: [...SHARED, "src/app/messages"],

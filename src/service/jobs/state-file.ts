@@ -321,4 +321,25 @@ export const serviceSchema: readonly string[] = [
   -- How often a runner elsewhere was lost while the agent ran.
   ALTER TABLE turns ADD COLUMN losses INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- Runners elsewhere, each with a token of its own, and what it last said of itself.
+  CREATE TABLE runners (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    projects TEXT NOT NULL, -- JSON: the ids of the projects that it may run, or null for all.
+    hash TEXT NOT NULL UNIQUE, -- SHA-256 of its token, hexadecimal. The token itself is stored nowhere.
+    last4 TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER,
+    is_draining INTEGER NOT NULL DEFAULT 0,
+    seen_at INTEGER, -- Null, like the rest, until it has called for the first time.
+    version TEXT,
+    protocol INTEGER,
+    session TEXT,
+    labels TEXT NOT NULL DEFAULT '[]', -- JSON.
+    places INTEGER,
+    free INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX runners_by_name ON runners (name) WHERE revoked_at IS NULL;
+  `,
 ];
