@@ -9,6 +9,7 @@ import { isSafeHttpUrl } from "../config/repository.ts";
 import type { Finding } from "./check-service.ts";
 import { type AnyCommand, doCommand } from "../commands/command-socket.ts";
 import type { NewAppOptions } from "./github-app.ts";
+import { addRunnerCommands } from "./runner-program.ts";
 import { type CommandResult, MAX_LISTED } from "../commands/run-command.ts";
 import { UsageBy } from "../jobs/usage-sums.ts";
 import { lineText } from "../commands/show.ts";
@@ -120,13 +121,13 @@ export function createProgram(options: ProgramOptions): Command {
     .option("--skip-checks", "don't run the projects' checks on their base branches", false)
     .action(async (options: Pick<CheckOptions, "callModel" | "skipChecks">) => {
       const config = loadServiceConfig(path(), env);
-      const { projects, containment } = config;
+      const { projects, containment, jobsAtOnce } = config;
       const names = projects.map(({ id }) => id).join(", ");
       write(
         "The settings are valid: " +
           `${projects.length === 1 ? "one project" : `${projects.length} projects`} (${names}).\n`,
       );
-      if (containment === "none") {
+      if (containment === "none" && jobsAtOnce > 0) {
         write("containment: none: agents can read and send away all that the service's user can read.\n");
       }
       let faults = 0;
@@ -190,7 +191,7 @@ const WATCH_EVERY_MS = 1000;
 const CLEAR = "\u001b[2J\u001b[H";
 
 /**
- * Adds `keys …` and `jobs …`. They work whether the server is running or not. A running server
+ * Adds `keys …`, `runners …` and `jobs …`. They work whether the server is running or not. A running server
  * knows of the change at once.
  */
 function addStateCommands(
@@ -200,6 +201,7 @@ function addStateCommands(
 ): void {
   const show = async (command: AnyCommand) => write((await ask(command)).text);
 
+  addRunnerCommands(program, show);
   const keys = program.command("keys").description("admin keys of projects");
   keys
     .command("create")

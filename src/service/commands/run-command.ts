@@ -3,11 +3,12 @@ import { z } from "zod";
 import type { Logger } from "../../shared/machine/ports.ts";
 import { MAX_ANSWER_CHARS, type QuestionAnswer } from "../../shared/contract/question.ts";
 import { StartError } from "../../shared/errors.ts";
-import type { ServiceConfig } from "../config/config.ts";
 import type { JobRow, QuestionRow } from "../jobs/rows.ts";
 import { JobStore } from "../jobs/job-store.ts";
 import { terminalText } from "../base/printable-text.ts";
 import { createKey, listKeys, revokeKey } from "../jobs/keys.ts";
+import { assertProject, type CommandSettings } from "./known-project.ts";
+import { RUNNER_COMMANDS, runOnRunners } from "./runner-commands.ts";
 import { jobDetails, jobTable, keyTable } from "./show.ts";
 import { UsageBy } from "../jobs/usage-sums.ts";
 import { PrintedAs, usageText } from "./usage-text.ts";
@@ -37,6 +38,7 @@ export const StateCommand = z.discriminatedUnion("name", [
     format: PrintedAs,
   }),
   z.strictObject({ name: z.literal("answer"), job: Id, question: Id, words: z.string() }),
+  ...RUNNER_COMMANDS,
 ]);
 export type StateCommand = z.infer<typeof StateCommand>;
 
@@ -53,7 +55,7 @@ export type CommandResult = z.infer<typeof CommandResult>;
 
 export type CommandDeps = {
   db: DatabaseSync;
-  settings: Pick<ServiceConfig, "projects" | "keyPrefix">;
+  settings: CommandSettings;
   nowMs: number;
   /**
    * Called after turns of a job were ended, so that their agents stop and the next turn runs soon.
@@ -92,6 +94,12 @@ function run(command: StateCommand, deps: CommandDeps): Done {
     case "list-keys":
     case "revoke-key":
       return runOnKeys(command, deps);
+    case "list-runners":
+    case "add-runner":
+    case "drain-runner":
+    case "resume-runner":
+    case "remove-runner":
+      return runOnRunners(command, deps);
     case "list-jobs": {
       const { project, status } = command;
       const jobs = store.jobs({ projectId: project, status, limit: MAX_LISTED });
@@ -197,12 +205,6 @@ function answerQuestion(
   }
   onAnswered?.(id, answer);
   return { text: `Answered question ${id} of job ${job}.\n`, about };
-}
-
-function assertProject(id: string, { projects }: CommandDeps["settings"]): void {
-  if (projects.some((project) => project.id === id)) return;
-  const known = projects.map((project) => project.id).join(", ");
-  throw new StartError(`There is no project ${JSON.stringify(id)} in the settings. Known: ${known}.`);
 }
 
 function jobOf(store: JobStore, id: string): JobRow {

@@ -8,7 +8,15 @@ const ENDING = extname(import.meta.url);
 export const isPackage = ENDING === ".js";
 
 /** The programs that people start. */
-export type ProgramName = "start" | "service" | "setup" | "doctor" | "state" | "playground" | "upgrade";
+export type ProgramName =
+  | "start"
+  | "service"
+  | "runner"
+  | "setup"
+  | "doctor"
+  | "state"
+  | "playground"
+  | "upgrade";
 
 /**
  * The path of a file that another process or thread runs, named without its ending and relative to
