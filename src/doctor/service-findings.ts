@@ -11,6 +11,8 @@ const TRIED: Readonly<Record<string, string>> = {
   sandbox: "ran a program in it",
   listen: "read the settings",
   user: "asked which user this is",
+  runners: "asked the service which there are",
+  "runners elsewhere": "read the settings",
   agent: "looked for its program, from inside the sandbox, too",
   "app key": "read the key's file",
   repository: "asked for the branch, and whether a push would be taken",

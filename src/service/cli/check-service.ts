@@ -13,7 +13,6 @@ import { createGitHubCodeHost, type PullRequestHost } from "../pulls/code-host/g
 import { runsCommand } from "../config/check-settings.ts";
 import type { ServiceConfig, ServiceProject } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
-import { isLoopback } from "../config/repository.ts";
 import { branchInTheWay, jobBranch, refsInTheWay } from "../config/branches.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
 import { ReaderProcesses } from "../runner/process/apart/apart.ts";
@@ -28,8 +27,16 @@ import { checkAppKey, checkCodeHost, type Found } from "./check-code-host.ts";
 import { checkCommits } from "./check-commits.ts";
 import { checkDocs, fetchPaths } from "./check-docs.ts";
 import { checkModel } from "./check-model.ts";
+import {
+  checkProjectRunners,
+  checkRunners,
+  elsewhereNeeds,
+  isAboutRunners,
+  runnersElsewhere,
+} from "./check-runners.ts";
 import { checkTool, CheckTrial } from "./check-tool.ts";
 import { doCommand } from "../commands/command-socket.ts";
+import { machineWarnings } from "./machine-warnings.ts";
 import { emptyCommit, inScratchRepository, type Trying } from "./scratch-repository.ts";
 import { commandOf } from "../../shared/machine/this-copy.ts";
 
@@ -62,7 +69,7 @@ export type CheckDeps = {
 
 const TIME_LIMIT_MS = 30_000;
 const APP_KEY = "app key";
-const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
+const RUNNERS = "runners";
 
 /**
  * Checks everything that a turn needs, in the order of the settings. Its only side effect is
@@ -70,7 +77,9 @@ const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
  */
 export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   const { config } = deps;
-  await using sandbox = config.containment === "none" ? null : await openCheckSandbox(deps);
+  const hasOwn = config.jobsAtOnce > 0;
+  const isContained = hasOwn && config.containment === "required";
+  await using sandbox = isContained ? await openCheckSandbox(deps) : null;
   const of = "service";
   const ownDataDir = async () => {
     openDataDir(config);
@@ -78,38 +87,21 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   };
   const ofService: Check[] = [{ of, what: "dataDir", run: ownDataDir }];
   if (sandbox !== null) ofService.push({ of, what: "sandbox", run: async () => (await sandbox.opened).kind });
-  yield* findingsOf(ofService, deps);
-  const warning = { of, fault: null, isWarning: true };
-  const found = listenWarning(config.listen.host, deps.env);
-  if (found !== null) yield { ...warning, what: "listen", found };
-  if (process.getuid?.() === 0) {
-    const found =
-      "root, where only control groups limit agents' processes. Run the service as a user of its own.";
-    yield { ...warning, what: "user", found };
+  const elsewhere = await runnersElsewhere(config, deps.clock);
+  const runners = elsewhere === null ? null : { ...deps, elsewhere };
+  if (runners !== null && (!hasOwn || runners.elsewhere.length > 0)) {
+    ofService.push({ of, what: RUNNERS, run: async () => checkRunners(runners) });
   }
+  yield* findingsOf(ofService, deps);
+  for (const each of machineWarnings(config, deps.env)) yield { ...each, of, fault: null, isWarning: true };
   using readers = new ReaderProcesses();
-  const shared = { ...deps, sandbox, tokens: new CodeHostTokens(deps), identities: new CommitIdentities() };
+  const identities = new CommitIdentities();
+  const shared = { ...deps, sandbox, hasOwn, runners, tokens: new CodeHostTokens(deps), identities };
   for (const project of config.projects) {
-    const isTried = !deps.skipChecks && project.verify.length > 0;
+    const isTried = hasOwn && !deps.skipChecks && project.verify.length > 0;
     await using trial = isTried ? new CheckTrial(project, { ...shared, readers }) : null;
     yield* findingsOf(projectChecks(project, trial, shared), deps);
   }
-}
-
-/**
- * What is unfortunate about the address to listen on, with what to do, or null. The image sets
- * `container`, as Podman and systemd do.
- */
-function listenWarning(host: string, env: Env): string | null {
-  if ((env["container"] ?? "") !== "") {
-    if (!isLoopback(host)) return null;
-    return `Nothing outside this container reaches ${host}. Set listen.host to 0.0.0.0, and publish it.`;
-  }
-  if (!ANY_ADDRESS.has(host)) return null;
-  return (
-    `${host} is every network of this machine, and keys travel unencrypted. Listen on 127.0.0.1 ` +
-    "behind a proxy with TLS."
-  );
 }
 
 async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps): AsyncGenerator<Finding> {
@@ -159,15 +151,17 @@ async function openCheckSandbox({ env }: CheckDeps): Promise<CheckSandbox & Asyn
 type SharedDeps = CheckDeps & {
   /** Null if nothing is contained. */
   sandbox: CheckSandbox | null;
+  /** True if the service has a runner of its own. What only that needs is left out otherwise. */
+  hasOwn: boolean;
+  /** Null if they aren't known. */
+  runners: Parameters<typeof checkRunners>[0] | null;
   tokens: CodeHostTokens;
   identities: CommitIdentities;
 };
 
-function projectChecks(
-  project: ServiceProject,
-  trial: CheckTrial | null,
-  { config, configOption, callModel, env, clock, sandbox, tokens, identities }: SharedDeps,
-): Check[] {
+function projectChecks(project: ServiceProject, trial: CheckTrial | null, shared: SharedDeps): Check[] {
+  const { config, configOption, callModel, env, clock, sandbox, hasOwn, runners } = shared;
+  const { tokens, identities } = shared;
   const { codeHost, baseBranch, id: of } = project;
   const app = codeHost.kind === "github" ? codeHost.app : undefined;
   const gitCredentials = tokens.forGit(project);
@@ -180,7 +174,12 @@ function projectChecks(
   const checks: Check[] = [];
   const add = (what: string, run: Check["run"], takesLong = false) =>
     checks.push({ of, what, run, takesLong });
-  add("agent", (signal) => checkAgent(project, { sandbox, env, signal }));
+  if (runners !== null && isAboutRunners(project, runners)) {
+    add(RUNNERS, async () => checkProjectRunners(project, runners));
+    const needs = elsewhereNeeds(project, runners);
+    if (needs !== null) add("runners elsewhere", async () => needs);
+  }
+  if (hasOwn) add("agent", (signal) => checkAgent(project, { sandbox, env, signal }));
   add("model", (signal) => checkModel(project, { calls: callModel, env, signal }));
   if (app !== undefined) add(APP_KEY, () => checkAppKey(app));
   add("repository", async (signal) => {
@@ -211,8 +210,10 @@ function projectChecks(
   }
   const { liveUrl } = project;
   if (liveUrl !== undefined) add("liveUrl", async () => addressExample(liveUrl));
-  add("commits", (signal) => checkCommits(project, hosted, { identities, env, redact, signal }));
-  for (const check of project.verify.filter(runsCommand)) {
+  // A runner elsewhere has the key that signs on its own machine.
+  const committing = hasOwn ? project : { codeHost, commits: { ...project.commits, signingKeyFile: null } };
+  add("commits", (signal) => checkCommits(committing, hosted, { identities, env, redact, signal }));
+  for (const check of hasOwn ? project.verify.filter(runsCommand) : []) {
     const run = async (signal: AbortSignal) => {
       const path = await checkTool(check, project, { sandbox, env, signal });
       return trial === null ? path : trial.run(check, path);
