@@ -28,6 +28,7 @@ import { NoteFiles } from "./jobs/note-files.ts";
 import { ownStation, RunnerPool } from "./runners/pool.ts";
 import { tidy, tidyTask } from "./jobs/tidy.ts";
 import type { Runner } from "./runner/runner.ts";
+import { RunnerStore } from "./runners/runner-store.ts";
 
 export type JobServiceDeps = {
   config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix">;
@@ -79,6 +80,7 @@ export function createJobService(deps: JobServiceDeps) {
     app: createApp(parts, turns),
     store,
     queue,
+    runners: new RunnerStore(deps.database.db),
     /** Begins to run accepted turns, including those that an earlier process left. */
     async start(): Promise<void> {
       store.changes.begin();

@@ -2,16 +2,19 @@ import type { Registry } from "prom-client";
 import { addGauge, type Reading, sharedRead } from "../shared/machine/metrics.ts";
 import type { Clock, Logger } from "../shared/machine/ports.ts";
 import { addQueueGauges } from "../shared/queue/queue-gauges.ts";
-import type { ServiceProject } from "./config/config.ts";
+import type { ServiceConfig, ServiceProject } from "./config/config.ts";
 import type { SelfHostedJobService } from "./job-service.ts";
 import { budgetSpans } from "./jobs/project-budget.ts";
 import { OpenPullState } from "./jobs/standing-store.ts";
+import { mayRun, runnerState } from "./runners/runner-rules.ts";
 
 /** Pull requests don't change faster, and what a month cost is in many turns. */
 const SELDOM_MS = 60_000;
 
-type ServiceGaugesDeps = Pick<SelfHostedJobService, "store" | "queue"> & {
+type ServiceGaugesDeps = Pick<SelfHostedJobService, "store" | "queue" | "runners"> & {
+  config: Pick<ServiceConfig, "jobsAtOnce" | "labels">;
   projects: readonly ServiceProject[];
+  /** The service's own. */
   runner: { readonly isOpen: boolean };
   clock: Clock;
   logger: Logger;
@@ -22,17 +25,11 @@ type ServiceGaugesDeps = Pick<SelfHostedJobService, "store" | "queue"> & {
  * cost.
  */
 export function addServiceGauges(registry: Registry, deps: ServiceGaugesDeps): void {
-  const { store, queue, projects, runner, clock } = deps;
-  const add = (
-    name: string,
-    help: string,
-    labelNames: string[],
-    read: () => Promise<Reading[]> | Reading[],
-  ) => addGauge(registry, { name: `docs_agent_service_${name}`, help, labelNames, read }, deps);
+  const { store, queue, projects, clock } = deps;
+  const add: AddGauge = (name, help, labelNames, read) =>
+    addGauge(registry, { name: `docs_agent_service_${name}`, help, labelNames, read }, deps);
   addQueueGauges(registry, { ...deps, check: () => queue.check() });
-  add("runner_up", "1 while there is a runner, which runs turns, otherwise 0.", [], () => [
-    { value: runner.isOpen ? 1 : 0 },
-  ]);
+  addRunnerGauges(add, deps);
 
   const turns = sharedRead(clock, () => store.standing.unfinishedTurns());
   const turnStates = ["waiting", "running", "held"] as const;
@@ -68,6 +65,51 @@ export function addServiceGauges(registry: Registry, deps: ServiceGaugesDeps): v
   );
   add("budget_usd", "What it may cost.", ["project", "span"], async () =>
     (await spent()).map(({ labels, limitUsd: value }) => ({ labels, value })),
+  );
+}
+
+type AddGauge = (
+  name: string,
+  help: string,
+  labelNames: string[],
+  read: () => Promise<Reading[]> | Reading[],
+) => void;
+
+/** Adds what there is that could run turns. */
+function addRunnerGauges(
+  add: AddGauge,
+  { runners, runner, config, projects, clock }: ServiceGaugesDeps,
+): void {
+  const hasOwn = config.jobsAtOnce > 0;
+  add("runner_up", "1 while the service's own runner is there, otherwise 0.", [], () =>
+    hasOwn ? [{ value: runner.isOpen ? 1 : 0 }] : [],
+  );
+  const elsewhere = sharedRead(clock, () =>
+    runners.all().map((row) => ({ ...row, state: runnerState(row, clock.now()) })),
+  );
+  add("runners", "Runners elsewhere, by how they stand.", ["state"], async () => {
+    const rows = await elsewhere();
+    return (["ready", "draining", "away"] as const).map((state) => ({
+      labels: { state },
+      value: rows.filter((row) => row.state === state).length,
+    }));
+  });
+  const ready = async () => (await elsewhere()).filter(({ state }) => state === "ready");
+  add("runner_free_places", "Turns that ready runners elsewhere could take at once.", [], async () => [
+    { value: (await ready()).reduce((sum, { free }) => sum + (free ?? 0), 0) },
+  ]);
+  add(
+    "project_runners",
+    "Runners that take the project's turns, the service's own, too.",
+    ["project"],
+    async () => {
+      const own = hasOwn && runner.isOpen ? [{ projects: null, labels: config.labels }] : [];
+      const all = [...own, ...(await ready())];
+      return projects.map((project) => ({
+        labels: { project: project.id },
+        value: all.filter((each) => mayRun(each, project)).length,
+      }));
+    },
   );
 }
 

@@ -10,11 +10,15 @@ const JOBS = "/v2/agent/docs/job";
 const MINUTE_MS = 60_000;
 
 /** Counts what happens from now on. Resolves to the lines of a scrape, without the program's name. */
-function watched(subject: ServiceUnderTest): () => Promise<string[]> {
+function watched(
+  subject: ServiceUnderTest,
+  { jobsAtOnce = 8, isOpen = false } = {},
+): () => Promise<string[]> {
   const { registry, measure } = createServiceMetrics(["docs"]);
   subject.measure = measure;
   const { service, projects, ownClock: clock, logger } = subject;
-  addServiceGauges(registry, { ...service, projects, runner: { isOpen: false }, clock, logger });
+  const config = { jobsAtOnce, labels: [] };
+  addServiceGauges(registry, { ...service, config, projects, runner: { isOpen }, clock, logger });
   return async () => (await registry.metrics()).replaceAll(/,?program="service"/g, "").split("\n");
 }
 
@@ -94,4 +98,56 @@ it("tells open pull requests by state and age, and those that were merged", asyn
       'docs_agent_service_pull_requests_ended_total{project="docs",state="merged"} 1',
     ]),
   );
+});
+
+it("tells runners by state, their free places, and how many take a project's turns", async () => {
+  const projects = [
+    makeServiceProject(),
+    makeServiceProject({ id: "api", runners: { labels: ["large"] } }),
+    makeServiceProject({ id: "web", runners: { labels: ["huge"] } }),
+  ];
+  await using subject = await ServiceUnderTest.start({ projects });
+  const { runners } = subject.service;
+  const add = (name: string, ids: string[] | null) =>
+    runners.add({ keyPrefix: "docsagent", name, projects: ids, nowMs: subject.clock.now() })?.id ?? "";
+  const ids = [add("one", null), add("two", ["api"]), add("three", null), add("four", null)];
+  const [one = "", two = "", three = ""] = ids;
+  add("never-seen", null);
+  const says = { version: "1", protocol: 1, session: "s", labels: ["large"], places: 4, free: 3 };
+  const call = (names: string[]) => {
+    for (const id of names) runners.saw(id, says, subject.clock.now());
+  };
+  call(ids);
+  runners.setDraining(three, true);
+  runners.revoke(ids[3] ?? "", subject.clock.now());
+  const own = watched(subject, { isOpen: true });
+  const none = watched(subject, { jobsAtOnce: 0 });
+  expect(await own()).toEqual(
+    expect.arrayContaining([
+      "docs_agent_service_runner_up{} 1",
+      'docs_agent_service_runners{state="ready"} 2',
+      'docs_agent_service_runners{state="draining"} 1',
+      'docs_agent_service_runners{state="away"} 1',
+      "docs_agent_service_runner_free_places{} 6",
+      'docs_agent_service_project_runners{project="docs"} 2',
+      'docs_agent_service_project_runners{project="api"} 2',
+      'docs_agent_service_project_runners{project="web"} 0',
+    ]),
+  );
+  subject.clock.advance(MINUTE_MS + 1);
+  call([two]);
+  const lines = await none();
+  // Nobody is told that a runner is missing that there isn't meant to be.
+  expect(lines.filter((line) => line.startsWith("docs_agent_service_runner_up"))).toEqual([]);
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'docs_agent_service_runners{state="ready"} 1',
+      'docs_agent_service_runners{state="draining"} 0',
+      'docs_agent_service_runners{state="away"} 3',
+      "docs_agent_service_runner_free_places{} 3",
+      'docs_agent_service_project_runners{project="docs"} 0',
+      'docs_agent_service_project_runners{project="api"} 1',
+    ]),
+  );
+  expect(lines.join("\n")).not.toContain(one);
 });
