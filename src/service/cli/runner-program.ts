@@ -4,7 +4,7 @@ import type { StateCommand } from "../commands/run-command.ts";
 
 const NAME = "the runner's name, from runners";
 
-/** Adds `runners …`, about runners on other machines. `show` has a command done, and prints its text. */
+/** Adds `runners …`. `show` has a command done, and prints its text. */
 export function addRunnerCommands(program: Command, show: (command: StateCommand) => Promise<void>): void {
   const runners = program.command("runners").description("runners on other machines, which run turns");
   runners

@@ -28,7 +28,7 @@ const ListedRunner = z.object({
 });
 type ListedRunner = z.infer<typeof ListedRunner>;
 
-/** The runners, as JSON for programs. `jobsAtOnce` is what the service's own runner runs at once. */
+/** The runners, as JSON for programs. `jobsAtOnce` is how much the service's own runs at once. */
 export const RunnerList = z.object({ jobsAtOnce: z.int(), runners: z.array(ListedRunner) });
 export type RunnerList = z.infer<typeof RunnerList>;
 

@@ -123,7 +123,10 @@ export class RunnerStore {
     );
   }
 
-  /** Revokes a runner: its next call is refused, and its name is free. False if it was revoked before. */
+  /**
+   * Revokes a runner: its next call is refused, and its name is free. Returns false if it was
+   * revoked before.
+   */
   revoke(id: string, nowMs: number): boolean {
     this.#written.delete(id);
     return (
