@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Config } from "../app/config/config.ts";
-import type { ServiceConfig } from "../service/config/config.ts";
+import { type ServiceConfig, usesSandbox } from "../service/config/config.ts";
 import { type Env, serviceProxy } from "../service/config/env.ts";
 import { fetchThrough } from "../shared/machine/dispatcher.ts";
 import type { Clock } from "../shared/machine/ports.ts";
@@ -93,7 +93,7 @@ async function* ofApp(
 async function* ofServiceIn(config: ServiceConfig, deps: DoctorDeps): AsyncGenerator<DoctorFinding> {
   const { configPath, env } = deps;
   const configOption = configPath === "./service.yml" ? "" : ` --config ${configPath}`;
-  yield* toolFindings({ env, needsSandbox: config.containment !== "none" });
+  yield* toolFindings({ env, needsSandbox: usesSandbox(config) });
   yield* serviceFindings({ ...deps, config, configOption });
   yield await diskFinding("dataDir", config.dataDir);
 }

@@ -104,6 +104,28 @@ it("runs where only one program's settings are, and says if there are none", asy
   expect((await runDoctor(elsewhere.path, {}, "--jsn")).code).toBe(2);
 });
 
+it("looks for no sandbox if the service has no runner of its own, and says who runs turns", async () => {
+  const { stack, folder } = await openDoctorPlace();
+  await using _ = stack;
+  await using elsewhere = await openTempDir();
+  const env = { DOCS_TOKEN: DOCTOR_TOKEN };
+  folder.change({ jobsAtOnce: 0, containment: "required" });
+  const alone = await diagnose(elsewhere.path, env, "--config", folder.dir.file("service.yml"));
+  expect(alone.findings.filter(({ level }) => level === "fault")).toMatchObject([
+    { part: "runners", found: expect.stringContaining("Nobody runs turns") as string },
+  ]);
+  await folder.run("runners", "add", "build-1", "--all-projects");
+  const { ok, findings } = await diagnose(elsewhere.path, env, "--config", folder.dir.file("service.yml"));
+  expect(ok).toBe(true);
+  expect(findings.map(({ part }) => part)).not.toEqual(
+    expect.arrayContaining([expect.stringMatching(/^(?:bwrap|prlimit|sandbox|agent|user)/)]),
+  );
+  expect(findings.find(({ part }) => part === "runners")).toMatchObject({
+    tried: "asked the service which there are",
+    found: "build-1 (never seen)",
+  });
+});
+
 it("lists every fault of both settings files", { tags: "all" }, async () => {
   await using dir = await openTempDir();
   writeFileSync(dir.file(".env"), `SLACK_BOT_TOKEN=${BOT_TOKEN}\nPORT=high\n`);

@@ -11,7 +11,7 @@ import { CodeHostTokens } from "../pulls/code-host/code-host-tokens.ts";
 import { CommitIdentities, NOBODY } from "../pulls/code-host/commit-identities.ts";
 import { createGitHubCodeHost, type PullRequestHost } from "../pulls/code-host/github-code-host.ts";
 import { runsCommand } from "../config/check-settings.ts";
-import type { ServiceConfig, ServiceProject } from "../config/config.ts";
+import { type ServiceConfig, type ServiceProject, usesSandbox } from "../config/config.ts";
 import { type Env, projectSecrets } from "../config/env.ts";
 import { branchInTheWay, jobBranch, refsInTheWay } from "../config/branches.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
@@ -78,8 +78,7 @@ const RUNNERS = "runners";
 export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   const { config } = deps;
   const hasOwn = config.jobsAtOnce > 0;
-  const isContained = hasOwn && config.containment === "required";
-  await using sandbox = isContained ? await openCheckSandbox(deps) : null;
+  await using sandbox = usesSandbox(config) ? await openCheckSandbox(deps) : null;
   const of = "service";
   const ownDataDir = async () => {
     openDataDir(config);

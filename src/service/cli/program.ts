@@ -191,8 +191,8 @@ const WATCH_EVERY_MS = 1000;
 const CLEAR = "\u001b[2J\u001b[H";
 
 /**
- * Adds `keys …`, `runners …` and `jobs …`. They work whether the server is running or not. A running
- * server knows of the change at once.
+ * Adds `keys …`, `runners …` and `jobs …`. They work whether the server is running or not. A
+ * running server knows of the change at once.
  */
 function addStateCommands(
   program: Command,

@@ -28,6 +28,14 @@ type ProjectSettings = ServiceSettings["projects"][number];
 /** The settings, with all that follows from others filled in, and paths made absolute. */
 export type ServiceConfig = ReturnType<typeof toConfig> & { metricsAddress: MetricsAddress | null };
 
+/** True if agents run on this machine, and in a sandbox. */
+export function usesSandbox({
+  containment,
+  jobsAtOnce,
+}: Pick<ServiceConfig, "containment" | "jobsAtOnce">): boolean {
+  return containment === "required" && jobsAtOnce > 0;
+}
+
 /**
  * A project of the job service. It holds no secrets: names ending in `Env` are those of environment
  * variables. A local `repository` is an absolute path.
