@@ -128,7 +128,6 @@ export class RunnerStore {
    * revoked before.
    */
   revoke(id: string, nowMs: number): boolean {
-    this.#written.delete(id);
     return (
       this.#tables.run("UPDATE runners SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", nowMs, id) > 0
     );
