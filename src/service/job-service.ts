@@ -27,15 +27,21 @@ import { RunningTurns } from "./jobs/running-turns.ts";
 import { NoteFiles } from "./jobs/note-files.ts";
 import { ownStation, RunnerPool } from "./runners/pool.ts";
 import { tidy, tidyTask } from "./jobs/tidy.ts";
+import { packageVersion } from "../shared/machine/command-line.ts";
 import type { Runner } from "./runner/runner.ts";
+import { createRunnerApi } from "./runners/api.ts";
+import { RunnersElsewhere } from "./runners/elsewhere.ts";
+import { Lending } from "./runners/lending.ts";
+import { ModelDoor } from "./runners/models/model-door.ts";
 import { RunnerStore } from "./runners/runner-store.ts";
 
 export type JobServiceDeps = {
-  config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix">;
+  config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix"> &
+    Partial<Pick<ServiceConfig, "logLevel" | "labels">>;
   /** From `openServiceDatabase`. It must stay open until the service has stopped. */
   database: SqliteDatabase;
-  /** The service's own. */
-  runner: Runner;
+  /** The service's own. Null if all turns run elsewhere. */
+  runner: Runner | null;
   clock: Clock;
   logger: Logger;
   /** Holds the tokens and secrets that the settings name. */
@@ -52,6 +58,8 @@ const ABORT_GRACE_MS = 10_000;
 /** A pool for each kind of task. Turns, or a slow code host, don't keep other tasks waiting. */
 const POOLS: Record<string, string> = { "run-job": "jobs", follow: "follow", live: "live", edits: "live" };
 const ADD_AGAIN_AFTER_MS = 10_000;
+/** As many turns as runners elsewhere may have, with as many that wait for them. */
+const TURNS_ELSEWHERE = 400;
 /** How long a database that could be written counts as one that can be. */
 const CHECK_AGAIN_MS = 1000;
 
@@ -61,6 +69,9 @@ type Parts = ServiceTaskDeps & {
   database: SqliteDatabase;
   queue: SqliteTaskQueue<NoRecords>;
   follower: Follower;
+  runners: RunnerStore;
+  elsewhere: RunnersElsewhere;
+  door: ModelDoor;
 };
 
 /** Creates the service. Throws if the database isn't the service's. */
@@ -73,6 +84,7 @@ export function createJobService(deps: JobServiceDeps) {
 
   function expectStop(): void {
     pool.close();
+    parts.elsewhere.close();
     store.changes.close();
   }
 
@@ -80,7 +92,7 @@ export function createJobService(deps: JobServiceDeps) {
     app: createApp(parts, turns),
     store,
     queue,
-    runners: new RunnerStore(deps.database.db),
+    runners: parts.runners,
     /** Begins to run accepted turns, including those that an earlier process left. */
     async start(): Promise<void> {
       store.changes.begin();
@@ -134,6 +146,7 @@ export function createJobService(deps: JobServiceDeps) {
       // The queue doesn't wait for the tasks that it aborted, but their agents must be gone before
       // the process ends.
       if (underWay.size > 0) await within(clock, ABORT_GRACE_MS, Promise.allSettled(underWay), null);
+      await parts.door[Symbol.asyncDispose]();
     },
   };
 }
@@ -144,23 +157,31 @@ function createParts(deps: JobServiceDeps): Parts {
   const store = new JobStore(db);
   const folder = join(config.dataDir, "attachments");
   const pool = new RunnerPool(clock);
-  pool.add(ownStation(runner, config.jobsAtOnce));
+  const { jobsAtOnce, labels = [] } = config;
+  if (runner !== null) pool.add(ownStation(runner, { places: jobsAtOnce, labels }));
+  const runners = new RunnerStore(db);
   const projects = new Map(config.projects.map((project) => [project.id, project]));
   // For each project, enough jobs are claimed to fill each place that becomes free. The others wait
   // in the table only.
   const pools = {
     of: (type: string) => POOLS[type] ?? "others",
-    budgets: { jobs: 2 * config.jobsAtOnce, follow: 4, live: 2, others: 16 },
+    budgets: { jobs: 2 * jobsAtOnce + TURNS_ELSEWHERE, follow: 4, live: 2, others: 16 },
   };
   const commits = new GroupCommit({ db, assertOwned });
   const queue = new SqliteTaskQueue<NoRecords>({ store: { db, commits }, clock, logger, pools });
+  const door = new ModelDoor({ logLevel: "info", ...config }, logger);
+  const lending = new Lending({ projects, door, version: packageVersion(), env, clock, logger });
+  const elsewhere = new RunnersElsewhere({ runners, jobs: store, pool, lending, clock, logger });
   return {
     config,
     database,
+    runners,
+    elsewhere,
+    door,
     store,
     projects,
     pool,
-    stationOf: () => null,
+    stationOf: (turn) => elsewhere.stationOf(turn),
     notes: new NoteFiles(config.dataDir),
     runningTurns: new RunningTurns({ store, logger }),
     questions: new PendingQuestions({ store, clock, logger }),
@@ -259,9 +280,10 @@ function handlerOf(parts: Parts): (task: Task, stopped: AbortSignal) => Promise<
 }
 
 function createApp(parts: Parts, { accept, onEnded }: TurnQueue) {
-  const { config, database, follower } = parts;
+  const { config, database, follower, elsewhere, logger } = parts;
   return createServiceApp({
     ...parts,
+    runnerApi: createRunnerApi({ callerOf: (token) => elsewhere.callerOf(token), logger }),
     checkKey: createKeyCheck(database.db),
     runnerAccess: createRunnerAccess(parts),
     lookAtPull: (jobId) => follower.lookNow(jobId),

@@ -39,7 +39,7 @@ async function serve(config: ServiceConfig): Promise<void> {
   if (process.getuid?.() === 0) {
     logger.warn({}, "runs as root, where only control groups limit agents' processes: use a user of its own");
   }
-  const runner = new OwnRunner({ config, clock, logger });
+  const runner = config.jobsAtOnce === 0 ? null : new OwnRunner({ config, clock, logger });
   await serveUntilSignal({ config, runner, clock, logger, env }, () => process.exit(1));
 }
 

@@ -15,7 +15,7 @@ export type ServeDeps = Omit<JobServiceDeps, "config" | "database"> & {
    * Opened once the state is ours, before anything listens: if that rejects, the start does. Closed
    * when all turns have stopped.
    */
-  runner: Pick<OwnRunner, "open" | "close" | "isOpen">;
+  runner: Pick<OwnRunner, "open" | "close" | "isOpen"> | null;
 };
 
 const METRICS_REMEDY =
@@ -32,8 +32,8 @@ export async function startJobService(deps: ServeDeps) {
   await using starting = new AsyncDisposableStack();
   const database = await openServiceDatabase(config, deps);
   starting.defer(() => database.close());
-  starting.defer(() => deps.runner.close());
-  await deps.runner.open();
+  starting.defer(() => deps.runner?.close());
+  await deps.runner?.open();
   const { metricsAddress, projects } = config;
   // Loaded only when needed.
   const metrics =

@@ -25,6 +25,8 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   });
   addComponents(app);
   addFaults(app, deps);
+  // Before what guards the API of clients, because it has guards of its own.
+  app.route("/", deps.runnerApi);
   addGuards(app, deps);
   addWebhooks(app, deps);
   addTakingOfRequests(app, deps);

@@ -2,10 +2,13 @@ import type { TaskCounts } from "../../shared/queue/task-queue.ts";
 import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";
 import type { KeyCheck } from "../jobs/keys.ts";
 import type { ServiceTaskDeps } from "../jobs/service-task-deps.ts";
+import type { createRunnerApi } from "../runners/api.ts";
 import type { RunnerAccess } from "../jobs/runner-access.ts";
 
 /** Everything that the HTTP interface needs. */
 export type ServiceAppDeps = Omit<ServiceTaskDeps, "pool" | "stationOf" | "runningTurns" | "notes"> & {
+  /** What runners call. */
+  runnerApi: ReturnType<typeof createRunnerApi>;
   checkKey: KeyCheck;
   /** Accepts a request. When this resolves, an accepted one is durable and will run soon. */
   accept: (request: TurnRequest) => Promise<Acceptance>;

@@ -9,6 +9,7 @@ import type { FollowedJob } from "./followed-store.ts";
 import {
   type OpenPull,
   RunnerLostError,
+  RunnerStoppedError,
   type RunTurnInput,
   type RunTurnResult,
   type TurnLease,
@@ -231,7 +232,7 @@ async function endOfThrown(deps: ServiceTaskDeps, run: Attempt, thrown: unknown)
   const { key, attempt, report, logger, stopped, ended, station } = run;
   if (thrown instanceof GoesOnError) return againAfterStop(deps);
   if (ended.aborted) return nextOfJob(deps, key.jobId);
-  if (stopped.aborted) return takeBack(deps, run);
+  if (stopped.aborted || thrown instanceof RunnerStoppedError) return takeBack(deps, run);
   if (thrown instanceof RunnerLostError) {
     const { by } = thrown;
     await write(deps, run, () => deps.store.lose(key, by, BROKE_DOWN, station.isElsewhere));
@@ -264,7 +265,11 @@ function withWaitingReviews(
 
 async function takeBack(deps: ServiceTaskDeps, run: Attempt): Promise<TaskEnd> {
   await write(deps, run, () => deps.store.takeBack(run.key));
-  run.logger.info({}, "turn stopped: it runs again after the next start");
+  const isService = run.stopped.aborted || deps.pool.closed.aborted;
+  run.logger.info(
+    {},
+    isService ? "turn stopped: it runs again after the next start" : "turn stopped: it runs again",
+  );
   return againAfterStop(deps);
 }
 

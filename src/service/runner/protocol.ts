@@ -82,11 +82,13 @@ export const ReportAnswer = z.object({
 export type ReportAnswer = z.infer<typeof ReportAnswer>;
 
 /**
- * What came of a piece of work. `failed` means that it couldn't be carried out now, or was aborted.
+ * What came of a piece of work. `failed` means that it couldn't be carried out now, or was aborted,
+ * and `stopped` that the runner ends on purpose, so that somebody else may do it.
  */
 export const WorkResult = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("turn"), result: RunTurnResult }),
   z.object({ kind: z.literal("upkeep") }),
+  z.object({ kind: z.literal("stopped") }),
   z.object({ kind: z.literal("diff"), diff: JobDiff.nullable() }),
   z.object({ kind: z.literal("close"), became: CloseResult }),
   z.object({

@@ -238,6 +238,15 @@ export class RunnerLostError extends DocsAgentError {
   }
 }
 
+/** The runner was stopped on purpose in the middle of the work, which can run again at once. */
+export class RunnerStoppedError extends DocsAgentError {
+  readonly code = "runner_stopped";
+
+  constructor() {
+    super("The runner was stopped.");
+  }
+}
+
 /**
  * A job whose change should be read. `head` is the last commit of its newest pull request, or null.
  */

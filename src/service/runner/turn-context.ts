@@ -17,10 +17,7 @@ import type { KeptTrees } from "./workspace/tree/kept-trees.ts";
 import type { KeptOutputs } from "./turn/checks/kept-outputs.ts";
 
 /** A turn, as the runner's steps see it. */
-export type RunnerTurn = Omit<
-  RunTurnInput,
-  "signal" | "report" | "ask" | "notes" | "lease" | "lent"
-> & {
+export type RunnerTurn = Omit<RunTurnInput, "signal" | "report" | "ask" | "notes" | "lease" | "lent"> & {
   material?: TurnMaterial;
   /** What open pull requests of other jobs change near what is asked, quoted for the agent. */
   othersChanges?: string;

@@ -5,7 +5,14 @@ import { z } from "zod";
 import type { Logger } from "../../shared/machine/ports.ts";
 import { readAtMost } from "../http/bounded-body.ts";
 import { HttpFault } from "../http/http-fault.ts";
-import { ClaimRequest, KEYS_BETWEEN, LEASE_HEADER, PROTOCOL, ReportRequest, WorkResult } from "../runner/protocol.ts";
+import {
+  ClaimRequest,
+  KEYS_BETWEEN,
+  LEASE_HEADER,
+  PROTOCOL,
+  ReportRequest,
+  WorkResult,
+} from "../runner/protocol.ts";
 import { NoteKind } from "../runner/runner.ts";
 import type { Lost, RunnerDesk } from "./desk.ts";
 import { keySent } from "./models/pass-call.ts";

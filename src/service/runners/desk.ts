@@ -17,6 +17,7 @@ import {
   type JobNotes,
   type Runner,
   RunnerLostError,
+  RunnerStoppedError,
   type RunTurnInput,
   type TurnAttachment,
 } from "../runner/runner.ts";
@@ -156,6 +157,11 @@ export class RunnerDesk implements Runner {
     }
   }
 
+  /** All that wait for work get none. */
+  endPolls(): void {
+    for (const { give } of this.#polls) give(null);
+  }
+
   /** Puts work back whose way to the runner has ended. */
   putBack(work: Work): void {
     if (this.#pieces.has(work.id)) this.#put(work);
@@ -227,7 +233,7 @@ export class RunnerDesk implements Runner {
       attachments?: readonly TurnAttachment[];
       turn?: NonNullable<Piece["turn"]>;
     },
-    valueOf: (result: Exclude<WorkResult, { kind: "failed" }>) => { value: Result } | null,
+    valueOf: (result: Exclude<WorkResult, { kind: "failed" | "stopped" }>) => { value: Result } | null,
   ): Promise<Result> {
     const { signal, notes = null, attachments = [], turn = null } = given;
     signal.throwIfAborted();
@@ -243,6 +249,7 @@ export class RunnerDesk implements Runner {
           const { reason, details, retryAfterMs } = result;
           return reject(new TransientRunError(reason, { details, retryAfterMs }));
         }
+        if (result.kind === "stopped") return reject(new RunnerStoppedError());
         const found = valueOf(result);
         if (found !== null) return resolve(found.value);
         const details = ["The runner sent the result of something else."];

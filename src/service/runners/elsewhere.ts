@@ -8,6 +8,7 @@ import { RunnerDesk } from "./desk.ts";
 import { hashOfToken } from "./lease.ts";
 import type { Lending } from "./lending.ts";
 import type { RunnerPool, Station } from "./pool.ts";
+import { mayRun } from "./runner-rules.ts";
 import type { RunnerRow, RunnerStore } from "./runner-store.ts";
 
 export type ElsewhereDeps = {
@@ -55,7 +56,8 @@ export class RunnersElsewhere {
     const row = this.#deps.runners.byToken(token);
     if (row === null) return null;
     const deskOf = (workId: string) =>
-      this.#machines.values().find(({ runnerId, desk }) => runnerId === row.id && desk.has(workId))?.desk ?? null;
+      this.#machines.values().find(({ runnerId, desk }) => runnerId === row.id && desk.has(workId))?.desk ??
+      null;
     return {
       deskFor: (claim) => this.#deskFor(row, claim),
       deskOf,
@@ -73,18 +75,29 @@ export class RunnersElsewhere {
     return machine === undefined || row === undefined ? null : this.#stationOf(this.#add(row, machine));
   }
 
+  /** Whoever waits for work gets none anymore. */
+  close(): void {
+    for (const { desk } of this.#machines.values()) desk.endPolls();
+  }
+
   #deskFor(row: RunnerRow, claim: ClaimRequest): ReturnType<Caller["deskFor"]> {
     const { runners, pool, clock, logger } = this.#deps;
     this.#forgetOld();
     const machine = this.#machines.get(`${row.id}/${claim.machine}`) ?? this.#add(row, claim.machine);
     const isAnotherProcess = machine.claim !== null && machine.claim.session !== claim.session;
     if (isAnotherProcess && machine.desk.size > 0) {
-      logger.warn({ runner: row.name, turns: machine.desk.size }, "a runner was started again: its work runs again");
+      logger.warn(
+        { runner: row.name, turns: machine.desk.size },
+        "a runner was started again: its work runs again",
+      );
       // Its folder has one process, so the one before is gone.
       machine.desk.lose(null);
     }
     if (machine.claim === null || isAnotherProcess) {
-      logger.info({ runner: row.name, version: claim.version, places: claim.places }, "a runner asks for work");
+      logger.info(
+        { runner: row.name, version: claim.version, places: claim.places },
+        "a runner asks for work",
+      );
     }
     Object.assign(machine, { claim, row, seenMs: clock.monotonicMs() });
     const { version, protocol, session, labels, places } = claim;
@@ -116,7 +129,7 @@ export class RunnersElsewhere {
       id,
       runner: lending.runnerAt(desk),
       isElsewhere: true,
-      takes: (project) => mayRun(machine, project),
+      takes: (project) => takes(machine, project),
       freePlaces: () => (machine.row.isDraining ? 0 : desk.freePlaces),
       reserve: () => desk.reserve(),
       isThere: () => !machine.row.isDraining && clock.monotonicMs() - machine.seenMs < AWAY_AFTER_MS,
@@ -142,9 +155,8 @@ export class RunnersElsewhere {
 }
 
 /** True if a machine's runner has the right, the keys and the labels for a project. */
-function mayRun({ row, claim }: Machine, { id, runners }: ServiceProject): boolean {
+function takes({ row, claim }: Machine, project: ServiceProject): boolean {
   if (claim === null) return false;
-  const isAllowed = row.projects === null || row.projects.includes(id);
-  const hasKeys = claim.projects === null || claim.projects.includes(id);
-  return isAllowed && hasKeys && runners.labels.every((label) => claim.labels.includes(label));
+  const hasKeys = claim.projects?.includes(project.id) ?? true;
+  return hasKeys && mayRun({ projects: row.projects, labels: claim.labels }, project);
 }

@@ -98,7 +98,10 @@ export class Lending {
     try {
       return await this.#identities.of(project, hosted, signal);
     } catch (thrown) {
-      logger.warn({ project: project.id, problem: messageOf(thrown) }, "a turn's author can't be found out now");
+      logger.warn(
+        { project: project.id, problem: messageOf(thrown) },
+        "a turn's author can't be found out now",
+      );
       throw thrown;
     }
   }

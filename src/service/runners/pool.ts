@@ -1,6 +1,7 @@
 import type { Clock } from "../../shared/machine/ports.ts";
 import type { ServiceProject } from "../config/config.ts";
 import type { Runner, UpkeepInput } from "../runner/runner.ts";
+import { mayRun } from "./runner-rules.ts";
 
 /** A runner that may get turns: the service's own, or one elsewhere. */
 export type Station = {
@@ -84,7 +85,9 @@ export class RunnerPool {
 
   /** A runner for something short that isn't a turn. Null if none is there. */
   runnerFor(project: ServiceProject): Runner | null {
-    return this.stations.find((each) => each.isThere() && each.takes(project))?.runner ?? null;
+    const there = this.stations.filter((each) => each.isThere());
+    // The service's own has all keys, whatever the labels of its turns.
+    return there.find((each) => !each.isElsewhere || each.takes(project))?.runner ?? null;
   }
 
   /**
@@ -95,8 +98,8 @@ export class RunnerPool {
     const seen = new Set<string>();
     const all = this.stations.filter((each) => each.isThere());
     await Promise.all(
-      all.map(({ runner, takes }) => {
-        const its = projects.filter(takes);
+      all.map(({ runner, isElsewhere, takes }) => {
+        const its = isElsewhere ? projects.filter(takes) : projects;
         const asked = its.map((project) =>
           seen.has(project.id) ? { ...project, deleteMergedBranches: false } : project,
         );
@@ -168,14 +171,17 @@ export class RunnerPool {
   }
 }
 
-/** The service's own runner, which runs so many turns at once. */
-export function ownStation(runner: Runner, places: number): Station {
+/** The service's own runner, which runs so many turns at once, of projects with these labels. */
+export function ownStation(
+  runner: Runner,
+  { places, labels }: { places: number; labels: readonly string[] },
+): Station {
   let taken = 0;
   return {
     id: OWN,
     runner,
     isElsewhere: false,
-    takes: () => true,
+    takes: (project) => mayRun({ projects: null, labels }, project),
     freePlaces: () => places - taken,
     reserve: () => {
       taken += 1;

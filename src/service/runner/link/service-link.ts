@@ -51,7 +51,7 @@ type Call = {
   work?: Pick<Work, "id" | "token">;
   body?: object;
   withinMs?: number;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 };
 
 /** The runner's side of the runner API: HTTP calls to the job service. */
@@ -79,9 +79,9 @@ export class ServiceLink {
     return ReportAnswer.parse(await this.#json({ ...body, withinMs: REPORT_WITHIN_MS + ANSWER_MS }));
   }
 
-  /** Sends what came of a piece of work until it is taken or lost. */
-  async result(work: Work, result: WorkResult): Promise<void> {
-    await this.#untilAnswered({ method: "PUT", path: "/result", work, body: result });
+  /** Sends what came of a piece of work until it is taken or lost, or the signal aborts. */
+  async result(work: Work, result: WorkResult, signal?: AbortSignal): Promise<void> {
+    await this.#untilAnswered({ method: "PUT", path: "/result", work, body: result, signal });
   }
 
   notesOf(work: Work, signal: AbortSignal): JobNotes {

@@ -36,6 +36,8 @@ export type WorkLoopDeps = {
 const AGAIN_MS = { first: 500, max: 15_000 };
 /** What a refusal says must be mended by somebody first. */
 const REFUSED_AGAIN_MS = 30_000;
+/** How long an ending runner tries to say so. */
+const LAST_WORDS_MS = 3_000;
 
 /** Asks the service for work, does it, and says what came of it. */
 export class WorkLoop {
@@ -119,13 +121,18 @@ export class WorkLoop {
     const { link, clock, logger } = this.#deps;
     using held = new HeldWork({ link, clock, work, ending: this.#ending.signal });
     if (work.kind === "turn") this.#turns.add(held);
-    const result = await this.#do(work, held).catch((thrown: unknown): WorkResult => failed(thrown));
+    const { signal: ending } = this.#ending;
+    const result = await this.#do(work, held).catch((thrown: unknown): WorkResult =>
+      ending.aborted ? { kind: "stopped" } : failed(thrown),
+    );
     await held.told();
     try {
-      if (!held.isLost) await link.result(work, result);
+      // If the runner ends, it says so, or the service notices it itself.
+      const until = ending.aborted ? AbortSignal.timeout(LAST_WORDS_MS) : ending;
+      if (!held.isLost) await link.result(work, result, until);
     } catch (thrown) {
       if (thrown instanceof WorkLostError) held.lose();
-      else if (!this.#ending.signal.aborted) throw thrown;
+      else if (!ending.aborted) throw thrown;
     }
     this.#turns.delete(held);
     if (held.isLost) logger.warn({ work: work.id }, "work was lost to another attempt: it was stopped");
@@ -170,7 +177,10 @@ export class WorkLoop {
     for (const secret of projectSecrets(behind.project, { ...env, ...behind.env })) learnSecret(secret);
     if (!isElsewhere) return { project };
     const tokens = new LentTokens({ env, link, work, clock });
-    return { project: behind.project, lent: { env: behind.env, tokens, identity: (signal) => link.identity(work, signal) } };
+    return {
+      project: behind.project,
+      lent: { env: behind.env, tokens, identity: (signal) => link.identity(work, signal) },
+    };
   }
 
   async #fetchAttachments(

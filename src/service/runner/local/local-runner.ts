@@ -68,7 +68,14 @@ export class LocalRunner implements Runner {
     await Promise.all(this.#leftovers);
   }
 
-  async run({ signal, report, ask, notes, lent, ...turn }: Omit<RunTurnInput, "lease">): Promise<RunTurnResult> {
+  async run({
+    signal,
+    report,
+    ask,
+    notes,
+    lent,
+    ...turn
+  }: Omit<RunTurnInput, "lease">): Promise<RunTurnResult> {
     const { jobId, number, project } = turn;
     const redact = createRedact(projectSecrets(project, this.#envOf(lent)));
     const logger = this.#deps.logger.child({ project: project.id, job_id: jobId, turn: number });

@@ -111,7 +111,9 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, ()
 // The service has ended, for whatever reason.
 process.on("disconnect", () => {
   setTimeout(() => process.exit(), END_WITHIN_MS);
-  ending.abort(new Error("The runner ends"));
-  void Promise.resolve(loop?.end()).then(() => process.exit());
+  void Promise.resolve(loop?.end()).then(() => {
+    ending.abort(new Error("The runner ends"));
+    process.exit();
+  });
 });
 closeInheritedFiles();
