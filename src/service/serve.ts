@@ -50,7 +50,8 @@ export async function startJobService(deps: ServeDeps) {
   starting.defer(() => listening.close());
   if (metricsAddress !== null && metrics !== null) {
     const { addServiceGauges } = await import("./service-gauges.ts");
-    addServiceGauges(metrics.registry, { ...deps, ...service, projects });
+    const runner = deps.runner ?? { isOpen: false };
+    addServiceGauges(metrics.registry, { ...deps, ...service, runner, projects });
     const { url } = starting.use(await serveMetrics(metricsAddress, metrics.registry, METRICS_REMEDY));
     logger.info({ address: url }, "serves metrics");
   }

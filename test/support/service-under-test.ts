@@ -38,6 +38,8 @@ export function makeAskingAgent(): ServiceProject["agent"] {
 export type ServiceOptions = {
   projects?: ServiceProject[];
   jobsAtOnce?: number;
+  /** True if the service has no runner of its own. */
+  isWithoutRunner?: boolean;
   /** If given, pull requests are followed. */
   env?: Record<string, string>;
   config?: Partial<Pick<ServiceConfig, "publicBaseUrl">>;
@@ -148,14 +150,17 @@ export class ServiceUnderTest implements AsyncDisposable {
         publicBaseUrl: this.#options.config?.publicBaseUrl ?? null,
       },
       database,
-      runner: {
-        run: (input) => this.runner.runTurn(input),
-        readDiff: (input) => this.readDiff(input),
-        closePull: (input) => this.closePull(input),
-        upkeep: async () => {
-          this.upkeeps += 1;
-        },
-      },
+      runner:
+        this.#options.isWithoutRunner === true
+          ? null
+          : {
+              run: (input) => this.runner.runTurn(input),
+              readDiff: (input) => this.readDiff(input),
+              closePull: (input) => this.closePull(input),
+              upkeep: async () => {
+                this.upkeeps += 1;
+              },
+            },
       clock,
       logger,
       measure: (what) => this.measure(what),

@@ -209,10 +209,10 @@ export class JobStore {
     this.#note(key, "lease_until = ?", Math.ceil(untilMs));
   }
 
-  /** The runner that had the job's newest turn that ran, or null. */
+  /** The runner that had the job's newest turn that has ended, or null. */
   runnerBefore(jobId: string): string | null {
-    const sql = `SELECT runner FROM turns WHERE job_id = ? AND runner IS NOT NULL ORDER BY number DESC
-      LIMIT 1`;
+    const sql = `SELECT runner FROM turns WHERE job_id = ? AND runner IS NOT NULL AND state = 'ended'
+      ORDER BY number DESC LIMIT 1`;
     return this.#tables.value(z.string(), sql, jobId);
   }
 
