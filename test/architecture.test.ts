@@ -45,6 +45,14 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/service/network",
     "src/service/pulls/code-host",
   ],
+  "src/service/runners": [
+    ...SHARED,
+    "src/service/base",
+    "src/service/config",
+    "src/service/network",
+    "src/service/pulls/code-host",
+    "src/service/runner",
+  ],
   "src/service/jobs": [
     ...SHARED,
     ...TASKS,
@@ -52,6 +60,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/service/config",
     "src/service/pulls/code-host",
     "src/service/runner",
+    "src/service/runners",
   ],
   "src/service/pulls/follow": [
     ...SHARED,
@@ -61,7 +70,6 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/service/jobs",
     "src/service/pulls/code-host",
   ],
-  "src/service/runners": [...SHARED, "src/service/base", "src/service/config", "src/service/jobs"],
   "src/service/commands": [
     ...SHARED,
     "src/service/base",
@@ -75,6 +83,8 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/service/base",
     "src/service/config",
     "src/service/jobs",
+    "src/service/runner",
+    "src/service/runners",
   ],
   "src/service/cli": [
     ...SHARED,
@@ -106,7 +116,8 @@ const PROGRAMS: Record<string, RegExp> = {
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
   "process/apart": ["agents", "workspace/bytes", "turn/claims", "publish", "turn/checks", "turn/reviews"],
-  process: ["local", "process/apart"],
+  process: ["link", "local", "process/apart"],
+  link: ["local"],
   local: [
     "process/apart",
     "publish",

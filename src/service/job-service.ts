@@ -29,11 +29,11 @@ import { ownStation, RunnerPool } from "./runners/pool.ts";
 import { tidy, tidyTask } from "./jobs/tidy.ts";
 import { packageVersion } from "../shared/machine/command-line.ts";
 import type { Runner } from "./runner/runner.ts";
-import { createRunnerApi } from "./runners/api.ts";
+import { createRunnerApi } from "./http/runner-api.ts";
 import { RunnersElsewhere } from "./runners/elsewhere.ts";
 import { Lending } from "./runners/lending.ts";
 import { ModelDoor } from "./runners/models/model-door.ts";
-import { RunnerStore } from "./runners/runner-store.ts";
+import { RunnerStore } from "./jobs/runner-store.ts";
 
 export type JobServiceDeps = {
   config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix"> &
@@ -171,7 +171,8 @@ function createParts(deps: JobServiceDeps): Parts {
   const queue = new SqliteTaskQueue<NoRecords>({ store: { db, commits }, clock, logger, pools });
   const door = new ModelDoor({ logLevel: "info", ...config }, logger);
   const lending = new Lending({ projects, door, version: packageVersion(), env, clock, logger });
-  const elsewhere = new RunnersElsewhere({ runners, jobs: store, pool, lending, clock, logger });
+  const isLeased = store.isLeased.bind(store);
+  const elsewhere = new RunnersElsewhere({ runners, isLeased, pool, lending, clock, logger });
   return {
     config,
     database,

@@ -33,7 +33,7 @@ async function serve(config: ServiceConfig): Promise<void> {
     });
   }
   // Loaded only here. The other commands don't need them, and start twice as fast without.
-  const { OwnRunner } = await import("./runners/own-runner.ts");
+  const { OwnRunner } = await import("./own-runner.ts");
   const { serveUntilSignal } = await import("./serve.ts");
   await useProxy();
   if (process.getuid?.() === 0) {

@@ -7,7 +7,7 @@ import { serveCommands } from "./commands/command-socket.ts";
 import type { ServiceConfig } from "./config/config.ts";
 import { createJobService, type JobServiceDeps } from "./job-service.ts";
 import { openServiceDatabase } from "./jobs/state-file.ts";
-import type { OwnRunner } from "./runners/own-runner.ts";
+import type { OwnRunner } from "./own-runner.ts";
 
 export type ServeDeps = Omit<JobServiceDeps, "config" | "database"> & {
   config: ServiceConfig;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { ReportRequest, Work, WorkResult } from "../../src/service/runner/protocol.ts";
+import type { ReportRequest, LeasedWork, WorkResult } from "../../src/service/runner/protocol.ts";
 import { LEASE_HEADER, PROTOCOL } from "../../src/service/runner/protocol.ts";
 
-type Turn = Extract<Work, { kind: "turn" }>;
+type Turn = Extract<LeasedWork, { kind: "turn" }>;
 type Options = {
   token: string;
   machine?: string;
@@ -22,7 +22,7 @@ export class HandRunner {
   readonly machine: string;
   readonly #url: () => string;
   readonly #options: Options;
-  session = randomUUID();
+  session: string = randomUUID();
   #reports = 0;
 
   /** `url` is asked each time, because a service that starts again has another one. */
@@ -69,19 +69,19 @@ export class HandRunner {
     for (;;) {
       const { status, body } = await this.ask();
       if (status !== 200) throw new Error(`refused: ${status} ${JSON.stringify(body)}`);
-      const work = body["work"] as Work | null;
+      const work = body["work"] as LeasedWork | null;
       if (work?.kind === "turn") return work;
       if (work?.kind === "upkeep") await this.end(work, { kind: "upkeep" });
     }
   }
 
-  report(work: Pick<Work, "id" | "token">, changes: Partial<ReportRequest> = {}): Promise<Told> {
+  report(work: Pick<LeasedWork, "id" | "token">, changes: Partial<ReportRequest> = {}): Promise<Told> {
     this.#reports += 1;
     const body = { number: this.#reports, report: {}, questions: [], waitMs: 0, ...changes };
     return this.call("PUT", `/work/${work.id}/report`, { body, lease: work.token });
   }
 
-  end(work: Pick<Work, "id" | "token">, result: WorkResult): Promise<Told> {
+  end(work: Pick<LeasedWork, "id" | "token">, result: WorkResult): Promise<Told> {
     return this.call("PUT", `/work/${work.id}/result`, { body: result, lease: work.token });
   }
 }

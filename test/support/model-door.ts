@@ -1,9 +1,10 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
-import { vi } from "vitest";
 import type { Usage } from "../../src/shared/contract/turn.ts";
 import type { ServiceProject } from "../../src/service/config/config.ts";
 import { networkOf, type ServiceModel } from "../../src/service/config/env.ts";
@@ -11,6 +12,7 @@ import { modelsBehind } from "../../src/service/runner/link/models-behind.ts";
 import { type DoorWork, ModelDoor } from "../../src/service/runners/models/model-door.ts";
 import { keySent } from "../../src/service/runners/models/pass-call.ts";
 import { RecordingLogger } from "./recording-logger.ts";
+import { COMPILE_CACHE } from "./child-process.ts";
 import { makeServiceProject } from "./service-project.ts";
 import { openTempDir } from "./temp-dir.ts";
 import { openNetworkWorld, REAL_KEY, upstreamAt } from "./turn-network.ts";
@@ -35,7 +37,7 @@ export function modelAt(url: string, over: Partial<ServiceModel> = {}): ServiceM
 /** Serves a door as the job service does: at `/runner/work/:id/models/:model/*`, behind a key. */
 export async function serveDoor(door: Pick<ModelDoor, "pass">) {
   const app = new Hono();
-  app.all("/runner/work/:id/models/:model/*", (context) =>
+  app.all("/runner/work/:id/models/:model/*", async (context) =>
     keySent(context.req.raw.headers) === LEASE_KEY
       ? door.pass(context.req.param("id"), context.req.raw)
       : context.text("", 401),
@@ -72,6 +74,61 @@ function commandLine(pid: string): string {
   }
 }
 
+/** A call of a runner elsewhere, without its own gateway. */
+export function callDoor(address: string, body: object | null, over: RequestInit = {}): Promise<Response> {
+  return fetch(address, {
+    method: body === null ? "GET" : "POST",
+    headers: { authorization: `Bearer ${LEASE_KEY}`, "content-type": "application/json" },
+    ...(body !== null && { body: JSON.stringify(body) }),
+    ...over,
+  });
+}
+
+/** Reads an answer until it ends. `isWhole` is false if it was broken off. */
+export async function readOut({ body }: Response): Promise<{ bytes: number; isWhole: boolean }> {
+  let bytes = 0;
+  try {
+    for await (const chunk of body ?? new ReadableStream<Uint8Array>()) bytes += chunk.length;
+    return { bytes, isWhole: true };
+  } catch {
+    return { bytes, isWhole: false };
+  }
+}
+
+/** Starts `model-door-program.ts` with the real key in its environment. */
+export async function spawnDoor(upstream: string) {
+  const dir = await openTempDir();
+  const program = fileURLToPath(new URL("model-door-program.ts", import.meta.url));
+  const child = spawn(process.execPath, [program, JSON.stringify({ upstream, dataDir: dir.path })], {
+    env: { ...process.env, [KEY_ENV]: REAL_KEY, NODE_COMPILE_CACHE: COMPILE_CACHE },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  const { promise: started, resolve, reject } = Promise.withResolvers<string>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      const url = /^http:.*$/m.exec(output)?.[0];
+      if (url !== undefined) resolve(url);
+    });
+  }
+  const gone = once(child, "close");
+  void gone.then(() => reject(new Error(`It ended: ${output}`)));
+  const url = await started;
+  return {
+    /** Of the open piece of work. */
+    url: `${url}/runner/work/a`,
+    pid: child.pid ?? 0,
+    /** All that it and the door have written so far. */
+    output: () => output,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await gone;
+      await dir[Symbol.asyncDispose]();
+    },
+  };
+}
+
 export type DoorWorld = Awaited<ReturnType<typeof openDoorWorld>>;
 
 /** A job service's door with one project, whose models have the real key in the environment. */
@@ -85,8 +142,8 @@ export async function openDoorWorld(
   const logger = new RecordingLogger();
   const project = makeServiceProject({ models: [...models], ...over });
   const settings = { dataDir: dir.file("data"), logLevel: "error" as const, projects: [project] };
-  vi.stubEnv(KEY_ENV, REAL_KEY);
-  stack.defer(() => void vi.unstubAllEnvs());
+  process.env[KEY_ENV] = REAL_KEY;
+  stack.defer(() => void delete process.env[KEY_ENV]);
   const door = stack.use(new ModelDoor(settings, logger, pingEveryMs === undefined ? {} : { pingEveryMs }));
   const served = stack.use(await serveDoor(door));
   const usages: Usage[] = [];
@@ -111,13 +168,8 @@ export async function openDoorWorld(
         ...work,
       }),
     /** A call without the runner's own gateway. */
-    call: (id: string, path: string, body: string | object | null, over: RequestInit = {}) =>
-      fetch(`${base(id)}${path}`, {
-        method: body === null ? "GET" : "POST",
-        headers: { authorization: `Bearer ${LEASE_KEY}`, "content-type": "application/json" },
-        ...(body !== null && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-        ...over,
-      }),
+    call: (id: string, path: string, body: object | null, over: RequestInit = {}) =>
+      callDoor(`${base(id)}${path}`, body, over),
     /** The network of a turn on another machine, with the gateway that its agent calls. */
     elsewhere(id: string) {
       const seen = modelsBehind(project, { url: base(id), key: LEASE_KEY });

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { StartError } from "../../shared/errors.ts";
-import { RunnerStore, type RunnerRow } from "../runners/runner-store.ts";
+import { RunnerStore } from "../jobs/runner-store.ts";
+import type { RunnerRow } from "../runners/runner-row.ts";
 import { addedText, runnerList, runnersText } from "./runners-text.ts";
 import { assertProject, type CommandSettings } from "./known-project.ts";
 

@@ -4,7 +4,7 @@ import { commandOf } from "../../shared/machine/this-copy.ts";
 import { counted, cut } from "../../shared/text/text.ts";
 import type { TurnKey } from "../jobs/rows.ts";
 import { runnerState } from "../runners/runner-rules.ts";
-import type { RunnerRow } from "../runners/runner-store.ts";
+import type { RunnerRow } from "../runners/runner-row.ts";
 import { lineText, shownTable } from "./show.ts";
 
 const MAX_SAID_CHARS = 40;

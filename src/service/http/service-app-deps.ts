@@ -2,7 +2,7 @@ import type { TaskCounts } from "../../shared/queue/task-queue.ts";
 import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";
 import type { KeyCheck } from "../jobs/keys.ts";
 import type { ServiceTaskDeps } from "../jobs/service-task-deps.ts";
-import type { createRunnerApi } from "../runners/api.ts";
+import type { createRunnerApi } from "./runner-api.ts";
 import type { RunnerAccess } from "../jobs/runner-access.ts";
 
 /** Everything that the HTTP interface needs. */

@@ -12,6 +12,7 @@ import {
   TurnQuality,
 } from "../runner/runner.ts";
 import { type Acceptance, acceptTurnRequest, wasAnsweredBefore, type TurnRequest } from "./acceptance.ts";
+import { hashOfToken } from "../runners/lease.ts";
 import { FollowedStore } from "./followed-store.ts";
 import { JobRow, SELECT_JOB, SELECT_TURN, TurnRow, type TurnKey } from "./rows.ts";
 import { ChangeFeed } from "./change-feed.ts";
@@ -35,6 +36,9 @@ const MAX_LEFT_OUT = 200;
  * The most jobs that a page of a list looks through, so that a rare status doesn't make it slow.
  */
 const LIST_SCANNED = 500;
+
+/** As the id of a lease: job, turn and attempt. */
+const WORK_ID = /^(.{1,200})\.(\d{1,9})\.(\d{1,9})$/;
 
 const PlaceRow = z.object({ createdAt: z.int(), id: z.string() });
 const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
@@ -207,6 +211,16 @@ export class JobStore {
   /** Notes until when a turn's lease lasts. */
   renew(key: TurnKey, untilMs: number): void {
     this.#note(key, "lease_until = ?", Math.ceil(untilMs));
+  }
+
+  /** True if a turn runs, or is about to be taken up again, at this runner and with this lease. */
+  isLeased({ workId, token, runnerId }: { workId: string; token: string; runnerId: string }): boolean {
+    const [, jobId = "", number, attempt] = WORK_ID.exec(workId) ?? [];
+    const sql = `SELECT number FROM turns WHERE job_id = ? AND number = ? AND lease_attempt = ?
+      AND state = 'running' AND lease = ? AND runner GLOB ? || '/*'`;
+    const lease = hashOfToken(token).toString("hex");
+    const values = [jobId, Number(number ?? 0), Number(attempt ?? 0), lease, runnerId];
+    return this.#tables.value(z.int(), sql, ...values) !== null;
   }
 
   /** The runner that had the job's newest turn that has ended, or null. */

@@ -57,10 +57,10 @@ export type Order =
   | { kind: "upkeep"; projects: UpkeepInput["projects"]; unfinished: string[] };
 
 /** An order with its lease. `run` is a number that no other work of the same desk has. */
-export type Work = Order & { id: string; token: string; run: number; leaseMs: number | null };
+export type LeasedWork = Order & { id: string; token: string; run: number; leaseMs: number | null };
 
 /** The service is believed: it says what runs where. */
-export const ClaimAnswer = z.object({ work: z.custom<Work>().nullable() });
+export const ClaimAnswer = z.object({ work: z.custom<LeasedWork>().nullable() });
 
 /** How a turn goes on. A repetition has the same `number`, and only the first one counts. */
 export const ReportRequest = z.strictObject({

@@ -10,7 +10,7 @@ import {
   type Order,
   type ReportAnswer,
   type ReportRequest,
-  type Work,
+  type LeasedWork,
   type WorkResult,
 } from "../runner/protocol.ts";
 import {
@@ -59,7 +59,7 @@ type Piece = {
   cancelDeadline: () => void;
 };
 
-type Poll = { places: number; give: (work: Work | null) => void };
+type Poll = { places: number; give: (work: LeasedWork | null) => void };
 
 /** How a call about a piece of work that isn't the runner's ends. */
 export type Lost = "lost";
@@ -75,7 +75,7 @@ export type Lost = "lost";
 export class RunnerDesk implements Runner {
   readonly #options: DeskOptions;
   readonly #pieces = new Map<string, Piece>();
-  #outbox: Work[] = [];
+  #outbox: LeasedWork[] = [];
   readonly #polls = new Set<Poll>();
   #lastRun = 0;
   #reserved = 0;
@@ -140,10 +140,10 @@ export class RunnerDesk implements Runner {
     { places }: Pick<ClaimRequest, "places">,
     signal: AbortSignal,
     onPlaces: () => void,
-  ): Promise<Work | null> {
+  ): Promise<LeasedWork | null> {
     const waiting = this.#next();
     if (waiting !== null) return waiting;
-    const { promise, resolve } = Promise.withResolvers<Work | null>();
+    const { promise, resolve } = Promise.withResolvers<LeasedWork | null>();
     const poll: Poll = { places, give: resolve };
     const giveUp = () => resolve(null);
     signal.addEventListener("abort", giveUp, { once: true });
@@ -163,7 +163,7 @@ export class RunnerDesk implements Runner {
   }
 
   /** Puts work back whose way to the runner has ended. */
-  putBack(work: Work): void {
+  putBack(work: LeasedWork): void {
     if (this.#pieces.has(work.id)) this.#put(work);
   }
 
@@ -292,7 +292,7 @@ export class RunnerDesk implements Runner {
     }
   }
 
-  #put(work: Work): void {
+  #put(work: LeasedWork): void {
     this.#outbox.push(work);
     this.#awaitRunner(work);
     const [poll] = this.#polls;
@@ -301,14 +301,14 @@ export class RunnerDesk implements Runner {
     poll.give(this.#next());
   }
 
-  #next(): Work | null {
+  #next(): LeasedWork | null {
     const work = this.#outbox.shift() ?? null;
     if (work !== null) this.#awaitRunner(work);
     return work;
   }
 
   /** A runner that doesn't come for the work, or didn't get it, is as good as none. */
-  #awaitRunner({ id }: Work): void {
+  #awaitRunner({ id }: LeasedWork): void {
     const piece = this.#pieces.get(id);
     const { takenWithinMs, leaseMs } = this.#options;
     if (piece === undefined || leaseMs === null) return;

@@ -1,19 +1,21 @@
 import type { Clock, Logger } from "../../shared/machine/ports.ts";
 import type { ServiceProject } from "../config/config.ts";
-import type { JobStore } from "../jobs/job-store.ts";
-import type { TurnRow } from "../jobs/rows.ts";
 import { type ClaimRequest, LEASE_MS } from "../runner/protocol.ts";
-import type { Caller } from "./api.ts";
+import type { RunnerCaller } from "./caller.ts";
 import { RunnerDesk } from "./desk.ts";
-import { hashOfToken } from "./lease.ts";
 import type { Lending } from "./lending.ts";
 import type { RunnerPool, Station } from "./pool.ts";
 import { mayRun } from "./runner-rules.ts";
-import type { RunnerRow, RunnerStore } from "./runner-store.ts";
+import type { RunnerRow, RunnerSays } from "./runner-row.ts";
 
 export type ElsewhereDeps = {
-  runners: RunnerStore;
-  jobs: JobStore;
+  runners: {
+    byToken: (token: string) => RunnerRow | null;
+    byId: (id: string) => RunnerRow | null;
+    saw: (id: string, says: RunnerSays, nowMs: number) => void;
+  };
+  /** True if a turn is stored as running at this runner, with this lease. */
+  isLeased: (lease: { workId: string; token: string; runnerId: string }) => boolean;
   pool: RunnerPool;
   lending: Lending;
   clock: Clock;
@@ -40,7 +42,6 @@ const FORGOTTEN_AFTER_MS = 60 * 60_000;
 const TAKEN_WITHIN_MS = 15_000;
 /** As long as a lease, because a runner that can't stop its agent can't be told anything. */
 const STOP_WITHIN_MS = LEASE_MS;
-const WORK_ID = /^(.{1,200})\.(\d{1,9})\.\d{1,9}$/;
 
 /** The runners on other machines: who calls, and what each machine has. */
 export class RunnersElsewhere {
@@ -52,7 +53,7 @@ export class RunnersElsewhere {
   }
 
   /** What stands behind a runner's token. Null if nothing does, or it was revoked. */
-  callerOf(token: string): Caller | null {
+  callerOf(token: string): RunnerCaller | null {
     const row = this.#deps.runners.byToken(token);
     if (row === null) return null;
     const deskOf = (workId: string) =>
@@ -61,18 +62,19 @@ export class RunnersElsewhere {
     return {
       deskFor: (claim) => this.#deskFor(row, claim),
       deskOf,
-      isExpected: (workId, leaseToken) => this.#isExpected(row, workId, leaseToken),
+      isExpected: (workId, leaseToken) =>
+        this.#deps.isLeased({ workId, token: leaseToken, runnerId: row.id }),
       lend: this.#deps.lending.to(row, deskOf),
     };
   }
 
   /** The station that has a leased turn, or null if no runner elsewhere may have it. */
-  stationOf({ runner }: TurnRow): Station | null {
+  stationOf({ runner }: { runner: string | null }): Station | null {
     const known = runner === null ? undefined : this.#machines.get(runner);
     if (known !== undefined) return this.#stationOf(known);
     const [runnerId = "", machine] = runner?.split("/") ?? [];
-    const row = this.#deps.runners.all().find(({ id, revokedAt }) => id === runnerId && revokedAt === null);
-    return machine === undefined || row === undefined ? null : this.#stationOf(this.#add(row, machine));
+    const row = this.#deps.runners.byId(runnerId);
+    return machine === undefined || row === null ? null : this.#stationOf(this.#add(row, machine));
   }
 
   /** Whoever waits for work gets none anymore. */
@@ -80,7 +82,7 @@ export class RunnersElsewhere {
     for (const { desk } of this.#machines.values()) desk.endPolls();
   }
 
-  #deskFor(row: RunnerRow, claim: ClaimRequest): ReturnType<Caller["deskFor"]> {
+  #deskFor(row: RunnerRow, claim: ClaimRequest): ReturnType<RunnerCaller["deskFor"]> {
     const { runners, pool, clock, logger } = this.#deps;
     this.#forgetOld();
     const machine = this.#machines.get(`${row.id}/${claim.machine}`) ?? this.#add(row, claim.machine);
@@ -123,25 +125,19 @@ export class RunnersElsewhere {
   }
 
   #stationOf(machine: Machine): Station {
-    const { lending, clock } = this.#deps;
-    const { id, desk } = machine;
+    const { lending, clock, runners } = this.#deps;
+    const { id, desk, runnerId } = machine;
+    // Read anew each time, because a command may have changed it meanwhile.
+    const mayTake = () => runners.byId(runnerId)?.isDraining === false;
     return {
       id,
       runner: lending.runnerAt(desk),
       isElsewhere: true,
       takes: (project) => takes(machine, project),
-      freePlaces: () => (machine.row.isDraining ? 0 : desk.freePlaces),
+      freePlaces: () => (desk.freePlaces > 0 && mayTake() ? desk.freePlaces : 0),
       reserve: () => desk.reserve(),
-      isThere: () => !machine.row.isDraining && clock.monotonicMs() - machine.seenMs < AWAY_AFTER_MS,
+      isThere: () => clock.monotonicMs() - machine.seenMs < AWAY_AFTER_MS && mayTake(),
     };
-  }
-
-  /** True if no desk has the work yet, because the service has only just started. */
-  #isExpected({ id }: RunnerRow, workId: string, token: string): boolean {
-    const [, jobId = "", number] = WORK_ID.exec(workId) ?? [];
-    const turn = this.#deps.jobs.turn({ jobId, number: Number(number ?? 0) });
-    if (turn?.state !== "running" || turn.runner?.startsWith(`${id}/`) !== true) return false;
-    return turn.lease === hashOfToken(token).toString("hex") && workId.endsWith(`.${turn.leaseAttempt}`);
   }
 
   #forgetOld(): void {

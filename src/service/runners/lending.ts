@@ -8,10 +8,10 @@ import { CodeHostTokens } from "../pulls/code-host/code-host-tokens.ts";
 import { CommitIdentities, type CommitIdentity } from "../pulls/code-host/commit-identities.ts";
 import { LEASE_MS, PROTOCOL } from "../runner/protocol.ts";
 import type { Runner } from "../runner/runner.ts";
-import type { Lend } from "./api.ts";
+import type { Lend } from "./caller.ts";
 import type { RunnerDesk } from "./desk.ts";
 import type { ModelDoor } from "./models/model-door.ts";
-import type { RunnerRow } from "./runner-store.ts";
+import type { RunnerRow } from "./runner-row.ts";
 
 export type LendingDeps = {
   projects: ReadonlyMap<string, ServiceProject>;

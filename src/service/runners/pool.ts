@@ -21,7 +21,7 @@ export type Station = {
 };
 
 /** A runner with a place for a turn. `release` gives it back. */
-export type Place = { station: Station; release: () => void };
+export type TurnPlace = { station: Station; release: () => void };
 
 type Need = {
   project: ServiceProject;
@@ -29,7 +29,7 @@ type Need = {
   prefers: string | null;
   signal: AbortSignal;
 };
-type Waiter = Need & { sinceMs: number; give: (place: Place | null) => void };
+type Waiter = Need & { sinceMs: number; give: (place: TurnPlace | null) => void };
 
 /** How long a turn waits for the runner that has its agent's session. */
 const PREFERRED_MS = 30_000;
@@ -70,7 +70,7 @@ export class RunnerPool {
   }
 
   /** Resolves to null once the pool is closed or the signal has aborted. */
-  take(need: Need): Promise<Place | null> {
+  take(need: Need): Promise<TurnPlace | null> {
     return new Promise((resolve) => {
       this.#waiters.add({ ...need, sinceMs: this.#clock.monotonicMs(), give: resolve });
       need.signal.addEventListener("abort", () => this.handOut());
@@ -79,7 +79,7 @@ export class RunnerPool {
   }
 
   /** The place of a turn that runs already. */
-  takeUp(station: Station, projectId: string): Place {
+  takeUp(station: Station, projectId: string): TurnPlace {
     return this.#occupy(station, projectId, station.reserve());
   }
 
@@ -157,7 +157,7 @@ export class RunnerPool {
     return freest;
   }
 
-  #occupy(station: Station, projectId: string, giveBack: () => void): Place {
+  #occupy(station: Station, projectId: string, giveBack: () => void): TurnPlace {
     const taken = { projectId };
     this.#taken.add(taken);
     return {

@@ -1,5 +1,5 @@
 import type { ServiceProject } from "../config/config.ts";
-import type { RunnerRow } from "./runner-store.ts";
+import type { RunnerRow } from "./runner-row.ts";
 
 /** A runner that has said nothing for longer than a lease is away. */
 const AWAY_AFTER_MS = 60_000;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { openServiceDatabase } from "../../../src/service/jobs/state-file.ts";
-import { RunnerStore } from "../../../src/service/runners/runner-store.ts";
+import { RunnerStore } from "../../../src/service/jobs/runner-store.ts";
 import { createSystemClock } from "../../../src/shared/machine/clock-and-log.ts";
 import { ServiceFolder } from "../../support/service-process.ts";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { StateCommand } from "../../../src/service/commands/run-command.ts";
 import { RunnerList } from "../../../src/service/commands/runners-text.ts";
-import { RunnerStore } from "../../../src/service/runners/runner-store.ts";
+import { RunnerStore } from "../../../src/service/jobs/runner-store.ts";
 import { ServiceFolder } from "../../support/service-process.ts";
 import { ServiceUnderTest } from "../../support/service-under-test.ts";
 

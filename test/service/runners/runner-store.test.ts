@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { openServiceDatabase } from "../../../src/service/jobs/state-file.ts";
 import { mayRun, runnerState } from "../../../src/service/runners/runner-rules.ts";
-import { RunnerStore } from "../../../src/service/runners/runner-store.ts";
+import { RunnerStore } from "../../../src/service/jobs/runner-store.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { makeServiceProject } from "../../support/service-project.ts";
 import { openTempDir } from "../../support/temp-dir.ts";

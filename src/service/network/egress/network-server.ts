@@ -40,7 +40,8 @@ export class NetworkServer {
     });
     this.#server.maxConnections = limits.connections;
     endSocketsOf(this.#server, signal);
-    this.#server.on("request", limitPipelining(this.#onRequest));
+    const onRequest = limitPipelining(this.#onRequest);
+    this.#server.on("request", onRequest).on("checkContinue", onRequest);
     this.#server.on("connect", (request, client, head) => {
       proxy.tunnel(request, client, head).catch(() => client.destroy());
     });
@@ -80,6 +81,8 @@ export class NetworkServer {
   readonly #onRequest: RequestListener = (request, response) => {
     const { gateway, proxy } = this.#deps;
     const isForGateway = request.url?.startsWith("/") === true;
+    // The gateway says itself when it wants the body.
+    if (!isForGateway && request.headers.expect !== undefined) response.writeContinue();
     const handled = isForGateway ? gateway.answer(request, response) : proxy.forward(request, response);
     handled.catch(() => response.destroy());
   };

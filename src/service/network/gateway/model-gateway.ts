@@ -109,12 +109,12 @@ export class ModelGateway {
 
   async #answer(exchange: Exchange): Promise<void> {
     const { limits, budget, traffic } = this.#deps;
-    const { operation, request, admission, signal } = exchange;
+    const { operation, admission, signal } = exchange;
     if (traffic.isExceeded) throw new ModelCallFault(429, trafficReason(traffic.maxBytes));
     if (operation.format !== null && budget.reason !== null) throw new ModelCallFault(429, budget.reason);
     using _place = await this.#places.take(signal);
     const { body: shape, format, model: pathModel } = operation;
-    const given = shape && (await readBody(request, limits));
+    const given = shape && (await readBody(exchange, limits));
     const body = shape && given && admit(shape, parseRequest(given), admission);
     if (given !== null && body !== null && format !== null) {
       const call = prepareCall({ format, pathModel }, body, given.length);
@@ -231,11 +231,13 @@ function findCall(
 }
 
 async function readBody(
-  request: IncomingMessage,
+  { request, response }: Exchange,
   { modelRequestBytes: maxBytes, modelRequestMs }: NetworkLimits,
 ): Promise<Buffer> {
   const encoding = request.headers["content-encoding"] ?? "identity";
   if (encoding !== "identity") throw new ModelCallFault(415, "Send the body without compression.");
+  // Whoever asked first hears of a refusal without sending the rest.
+  if (request.headers.expect !== undefined) response.writeContinue();
   const chunks: Buffer[] = [];
   let bytes = 0;
   // A request that doesn't arrive would hold a place that others wait for.

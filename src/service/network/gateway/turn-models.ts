@@ -80,7 +80,7 @@ export function usedBeforeOf(usage: Usage | null): UsedBefore {
 }
 
 /** In whole numbers, whatever a call said that it may use. */
-function usageOf(budget: TurnBudget): Usage {
+function usageOf(budget: TurnBudget) {
   const { calls, usd, ...tokens } = budget.usage();
   const whole = (count: number) => Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER);
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { QuestionAnswer } from "../../../shared/contract/question.ts";
 import type { Clock } from "../../../shared/machine/ports.ts";
-import { REPORT_WITHIN_MS, type ReportAnswer, STOP_BEFORE_END_MS, type Work } from "../protocol.ts";
+import { REPORT_WITHIN_MS, type ReportAnswer, STOP_BEFORE_END_MS, type LeasedWork } from "../protocol.ts";
 import type { AgentQuestion, JobNotes, RunnerReport, RunTurnInput } from "../runner.ts";
 import { type ServiceLink, WorkLostError } from "./service-link.ts";
 
@@ -14,7 +14,7 @@ const MAX_LINE_CHARS = 500;
 const HOLD_MS = REPORT_WITHIN_MS - 1_000;
 const AGAIN_MS = 500;
 
-type Options = { link: ServiceLink; clock: Clock; work: Work; ending: AbortSignal };
+type Options = { link: ServiceLink; clock: Clock; work: LeasedWork; ending: AbortSignal };
 type Asked = { question: number; asked: AgentQuestion; answer: (answer: QuestionAnswer | null) => void };
 
 /**

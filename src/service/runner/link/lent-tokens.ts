@@ -4,7 +4,7 @@ import type { GitHubSettings } from "../../config/config.ts";
 import type { Env } from "../../config/env.ts";
 import { CodeHostTokens } from "../../pulls/code-host/code-host-tokens.ts";
 import { refusalWords, type TokenProvider } from "../../pulls/code-host/token-provider.ts";
-import type { Work } from "../protocol.ts";
+import type { LeasedWork } from "../protocol.ts";
 import type { ServiceLink } from "./service-link.ts";
 
 /** How long a token is used until the service is asked again, which itself keeps it longer. */
@@ -15,10 +15,10 @@ const KEPT_MS = 60_000;
  * service's, for one repository and at most an hour. All others the runner has to have itself.
  */
 export class LentTokens extends CodeHostTokens {
-  readonly #lend: { link: ServiceLink; work: Work; clock: Clock };
+  readonly #lend: { link: ServiceLink; work: LeasedWork; clock: Clock };
   #app: TokenProvider | null = null;
 
-  constructor({ env, ...lend }: { env: Env; link: ServiceLink; work: Work; clock: Clock }) {
+  constructor({ env, ...lend }: { env: Env; link: ServiceLink; work: LeasedWork; clock: Clock }) {
     super({ env, clock: lend.clock });
     this.#lend = lend;
   }

@@ -14,7 +14,7 @@ import {
   ReportAnswer,
   type ReportRequest,
   REPORT_WITHIN_MS,
-  type Work,
+  type LeasedWork,
   type WorkResult,
 } from "../protocol.ts";
 import type { CommitIdentity } from "../../pulls/code-host/commit-identities.ts";
@@ -48,7 +48,7 @@ const Fault = z.object({ error: z.string() });
 type Call = {
   method: "GET" | "POST" | "PUT";
   path: string;
-  work?: Pick<Work, "id" | "token">;
+  work?: Pick<LeasedWork, "id" | "token">;
   body?: object;
   withinMs?: number;
   signal?: AbortSignal | undefined;
@@ -63,7 +63,7 @@ export class ServiceLink {
   }
 
   /** Resolves to the next piece of work, or to null if there is none for a while. */
-  async claim(claim: ClaimRequest, signal: AbortSignal): Promise<Work | null> {
+  async claim(claim: ClaimRequest, signal: AbortSignal): Promise<LeasedWork | null> {
     const call = { method: "POST", path: "/claims", body: claim, signal } as const;
     return ClaimAnswer.parse(await this.#json({ ...call, withinMs: CLAIM_MS + ANSWER_MS })).work;
   }
@@ -74,17 +74,17 @@ export class ServiceLink {
   }
 
   /** Reports once. Rejects with a {@link WorkLostError} if the work isn't the runner's anymore. */
-  async report(work: Work, report: ReportRequest, signal: AbortSignal): Promise<ReportAnswer> {
+  async report(work: LeasedWork, report: ReportRequest, signal: AbortSignal): Promise<ReportAnswer> {
     const body = { method: "PUT", path: `/report`, work, body: report, signal } as const;
     return ReportAnswer.parse(await this.#json({ ...body, withinMs: REPORT_WITHIN_MS + ANSWER_MS }));
   }
 
   /** Sends what came of a piece of work until it is taken or lost, or the signal aborts. */
-  async result(work: Work, result: WorkResult, signal?: AbortSignal): Promise<void> {
+  async result(work: LeasedWork, result: WorkResult, signal?: AbortSignal): Promise<void> {
     await this.#untilAnswered({ method: "PUT", path: "/result", work, body: result, signal });
   }
 
-  notesOf(work: Work, signal: AbortSignal): JobNotes {
+  notesOf(work: LeasedWork, signal: AbortSignal): JobNotes {
     const Note = z.object({ text: z.string().nullable() });
     return {
       read: async (kind) => {
@@ -98,27 +98,31 @@ export class ServiceLink {
   }
 
   /** Writes an attachment of a turn to a new file. */
-  async attachment(work: Work, place: number, path: string, signal: AbortSignal): Promise<void> {
+  async attachment(work: LeasedWork, place: number, path: string, signal: AbortSignal): Promise<void> {
     const call = { method: "GET", path: `/attachments/${place}`, work, signal, withinMs: 60_000 } as const;
     const { body } = await this.#send(call);
     await pipeline(body, createWriteStream(path, { flags: "wx", mode: 0o600 }));
   }
 
   /** A token for the work's repository. `refused` is one that the code host doesn't accept. */
-  async repositoryToken(work: Work, refused: string | null, signal: AbortSignal): Promise<string | null> {
+  async repositoryToken(
+    work: LeasedWork,
+    refused: string | null,
+    signal: AbortSignal,
+  ): Promise<string | null> {
     const Token = z.object({ token: z.string().nullable() });
     const call = { method: "POST", path: "/token", work, body: { refused }, signal } as const;
     return Token.parse(await this.#untilAnswered(call)).token;
   }
 
   /** Whose commits the work's are. */
-  async identity(work: Work, signal: AbortSignal): Promise<CommitIdentity> {
+  async identity(work: LeasedWork, signal: AbortSignal): Promise<CommitIdentity> {
     const Identity = z.object({ name: z.string(), email: z.string() });
     return Identity.parse(await this.#untilAnswered({ method: "GET", path: "/identity", work, signal }));
   }
 
   /** The address and the key of the work's models. */
-  modelsOf({ id, token }: Work): { url: string; key: string } {
+  modelsOf({ id, token }: LeasedWork): { url: string; key: string } {
     const key = [this.#options.token, token].join(KEYS_BETWEEN);
     return { url: `${this.#options.url}/runner/work/${id}`, key };
   }

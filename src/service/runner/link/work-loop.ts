@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock, Logger } from "../../../shared/machine/ports.ts";
 import { detailsOf, faultText, operatorText, TransientRunError } from "../../base/run-error.ts";
 import type { LocalRunner } from "../local/local-runner.ts";
-import type { ThreadNote } from "../process/thread-note.ts";
-import { type ClaimRequest, PROTOCOL, type Work, type WorkResult } from "../protocol.ts";
+import type { ThreadNote } from "./thread-note.ts";
+import { type ClaimRequest, PROTOCOL, type LeasedWork, type WorkResult } from "../protocol.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import { type Env, projectSecrets } from "../../config/env.ts";
 import { learnSecret } from "../../base/redaction.ts";
@@ -92,7 +92,7 @@ export class WorkLoop {
     await this.#deps.runner.settled();
   }
 
-  async #ask(): Promise<Work | null> {
+  async #ask(): Promise<LeasedWork | null> {
     const { link, self } = this.#deps;
     // The service doesn't count those that are somebody else's by now.
     const stopping = [...this.#turns].filter(({ isLost }) => isLost).length;
@@ -107,7 +107,7 @@ export class WorkLoop {
     }
   }
 
-  #begin(work: Work): void {
+  #begin(work: LeasedWork): void {
     const over = this.#deps.thread
       .during(work.run, () => this.#carryOut(work))
       .catch((thrown: unknown) => {
@@ -117,7 +117,7 @@ export class WorkLoop {
     this.#underWay.add(over);
   }
 
-  async #carryOut(work: Work): Promise<void> {
+  async #carryOut(work: LeasedWork): Promise<void> {
     const { link, clock, logger } = this.#deps;
     using held = new HeldWork({ link, clock, work, ending: this.#ending.signal });
     if (work.kind === "turn") this.#turns.add(held);
@@ -138,7 +138,7 @@ export class WorkLoop {
     if (held.isLost) logger.warn({ work: work.id }, "work was lost to another attempt: it was stopped");
   }
 
-  async #do(work: Work, held: HeldWork): Promise<WorkResult> {
+  async #do(work: LeasedWork, held: HeldWork): Promise<WorkResult> {
     const { runner, link } = this.#deps;
     const { signal } = held;
     if (work.kind === "upkeep") {
@@ -169,7 +169,7 @@ export class WorkLoop {
   }
 
   /** The project as the work sees it, and what the service lends for it. */
-  #lend(work: Exclude<Work, { kind: "upkeep" }>): { project: ServiceProject; lent?: Lent } {
+  #lend(work: Exclude<LeasedWork, { kind: "upkeep" }>): { project: ServiceProject; lent?: Lent } {
     const { link, env, clock, isElsewhere } = this.#deps;
     const { project } = work.kind === "turn" ? work.turn : work.of;
     const behind = isElsewhere ? modelsBehind(project, link.modelsOf(work)) : { project, env: {} };
@@ -184,7 +184,7 @@ export class WorkLoop {
   }
 
   async #fetchAttachments(
-    work: Extract<Work, { kind: "turn" }>,
+    work: Extract<LeasedWork, { kind: "turn" }>,
     folder: string,
     signal: AbortSignal,
   ): Promise<TurnAttachment[]> {

@@ -16,7 +16,7 @@ import type { FromRunner, RunnerSettings, ToRunner } from "./messages.ts";
 import { ServiceLink } from "../link/service-link.ts";
 import { WorkLoop } from "../link/work-loop.ts";
 import { machineOf } from "./machine.ts";
-import { ThreadNote } from "./thread-note.ts";
+import { ThreadNote } from "../link/thread-note.ts";
 
 /** The time that agents have to end after the service has ended. */
 const END_WITHIN_MS = 8_000;

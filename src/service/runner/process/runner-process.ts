@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../../shared/machine/ports.ts";
 import { messageOf, StartError } from "../../../shared/errors.ts";
 import { FromRunner, type RunnerSettings, type ToRunner } from "./messages.ts";
-import { lastRunOnThread } from "./thread-note.ts";
+import { lastRunOnThread } from "../link/thread-note.ts";
 import { programFile } from "../../../shared/machine/this-copy.ts";
 
 type Child = {

@@ -40,7 +40,7 @@ async function start({ dataDir, logLevel, projects }: DoorSettings): Promise<str
   const opened = new OpenWorks({ env, logger, tell });
   works = opened;
   const server = createServer({ ...TIMEOUTS, maxHeaderSize: NETWORK_LIMITS.headerBytes });
-  server.on("request", (request, response) => opened.answer(request, response));
+  for (const event of ["request", "checkContinue"]) server.on(event, opened.answer);
   // A killed door leaves its socket, and there is one door at a time.
   const folder = join(await realpath(dataDir), DOOR_FOLDER);
   await rm(folder, { recursive: true, force: true });

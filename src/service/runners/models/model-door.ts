@@ -95,10 +95,12 @@ export class ModelDoor {
    */
   async pass(id: string, request: Request): Promise<Response> {
     const open = this.#byId.get(id);
-    if (open === undefined) return refuseCall(404, "This piece of work may not call models now.");
-    // Answered here, because the rest of a body that the door doesn't read could hide its answer.
-    if (open.reason !== null && request.body !== null) return refuseCall(429, open.reason);
-    if (open.calls >= NETWORK_LIMITS.connections) return refuseCall(429, "Too many calls at once.");
+    if (open === undefined) {
+      return refuseCall(request, { status: 404, message: "This piece of work may not call models now." });
+    }
+    if (open.calls >= NETWORK_LIMITS.connections) {
+      return refuseCall(request, { status: 429, message: "Too many calls at once.", isShort: true });
+    }
     open.calls += 1;
     let isUnderWay = true;
     const end = () => {
@@ -110,7 +112,8 @@ export class ModelDoor {
     } catch (error) {
       end();
       this.#deps.logger.debug({ work: id, problem: messageOf(error) }, "no answer from the model door");
-      return refuseCall(502, "The models can't be reached for a moment. Try again.");
+      const message = "The models can't be reached for a moment. Try again.";
+      return refuseCall(request, { status: 502, message });
     }
   }
 

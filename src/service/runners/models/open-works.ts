@@ -63,7 +63,7 @@ export class OpenWorks {
   }
 
   /** Answers a request to `/<work>/models/…`, as the gateway of that piece of work does. */
-  answer(request: IncomingMessage, response: ServerResponse): void {
+  readonly answer = (request: IncomingMessage, response: ServerResponse): void => {
     const [, work, target] = /^\/(\d{1,15})(\/.*)$/.exec(request.url ?? "") ?? [];
     const open = this.#works.get(Number(work));
     if (open === undefined || target === undefined) {
@@ -73,5 +73,5 @@ export class OpenWorks {
     }
     request.url = target;
     void open.models.gateway.answer(request, response);
-  }
+  };
 }

@@ -4,12 +4,15 @@ import { pipeline } from "node:stream/promises";
 import { endToEndHeaders, pickHeaders } from "../../network/gateway/http-headers.ts";
 import { KEY_HEADERS, keysIn } from "../../network/gateway/model-kinds.ts";
 import { faultAnswer, ModelCallFault } from "../../network/gateway/model-trouble.ts";
+import { NETWORK_LIMITS } from "../../network/limits.ts";
 
 /** Where the door takes the calls of one piece of work, and the key that they carry there. */
 export type DoorAddress = { socketPath: string; work: number; key: string };
 
 /** What is only between the runner and the service: its key, and its lease. */
 const OURS = new RegExp(`^(?:${KEY_HEADERS.join("|")}|host|cookie|content-length|docs-agent-.*)$`);
+// A connection can't be reused before the rest of a body was read.
+const CLOSES = { connection: "close" };
 /** Answers without a body (RFC 9110). */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
@@ -18,10 +21,21 @@ export function keySent(headers: Headers): string | null {
   return keysIn(Object.fromEntries(headers))[0] ?? null;
 }
 
-/** The answer to a call that doesn't get to the door, in the form of its own refusals. */
-export function refuseCall(status: number, message: string): Response {
+/** The longest time in which the rest of a refused call's body is read. */
+const REST_MS = 10_000;
+
+/**
+ * The answer to a call that doesn't get to the door, in the form of its own refusals. With
+ * `isShort`, the rest of its body isn't read, so the client may miss the reason.
+ */
+export async function refuseCall(
+  request: Request,
+  { status, message, isShort = false }: { status: number; message: string; isShort?: boolean },
+): Promise<Response> {
   const { headers, body } = faultAnswer(new ModelCallFault(status, message));
-  return new Response(body, { status, headers });
+  const { connection: _, ...others } = headers;
+  const isRead = !isShort && (await readRest(request));
+  return new Response(body, { status, headers: { ...others, ...(!isRead && CLOSES) } });
 }
 
 /**
@@ -44,15 +58,23 @@ export function passCall(
     socketPath,
     path: `/${work}${pathname.slice(pathname.indexOf("/models/"))}${search}`,
     method: request.method,
-    headers: { ...headers, authorization: `Bearer ${key}` },
+    headers: {
+      ...headers,
+      authorization: `Bearer ${key}`,
+      // The rest of a body that the door doesn't read could hide its answer.
+      ...(request.body !== null && { expect: "100-continue" }),
+    },
     // A connection that is kept could end just when the next call begins.
     agent: false,
     signal: request.signal,
   });
   sent.on("error", reject).once("close", onEnd);
-  sent.once("response", (answered) => {
+  sent.once("response", async (answered) => {
     const { statusCode: status = 0 } = answered;
-    const given = new Headers();
+    // An answer that comes before all was sent is a refusal.
+    const isRead = sent.writableFinished || (await readRest(request));
+    answered.once("end", () => sent.destroy());
+    const given = new Headers(isRead ? {} : CLOSES);
     for (const [name, value] of Object.entries(endToEndHeaders(answered.headers))) {
       for (const one of [value].flat()) given.append(name, one);
     }
@@ -68,8 +90,34 @@ export function passCall(
       );
     }
   });
-  if (request.body === null) sent.end();
-  // What goes wrong is an error of the call itself, too.
-  else pipeline(Readable.fromWeb(request.body), sent).catch(() => {});
+  const { body } = request;
+  if (body === null) sent.end();
+  else {
+    // What goes wrong is an error of the call itself, too.
+    sent.once("continue", () => void pipeline(Readable.fromWeb(body), sent).catch(() => {}));
+    sent.flushHeaders();
+  }
   return promise;
+}
+
+/** Reads and forgets what is left of a body. False if that is too much, or takes too long. */
+async function readRest({ body }: Request): Promise<boolean> {
+  if (body === null) return true;
+  if (body.locked) return false;
+  const reader = body.getReader();
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(resolve, REST_MS, null);
+  try {
+    for (let bytes = 0; bytes <= NETWORK_LIMITS.modelRequestBytes;) {
+      const read = await Promise.race([reader.read(), late]);
+      if (read === null || read.done) return read !== null;
+      bytes += read.value.length;
+    }
+    return false;
+  } catch {
+    // The client is gone.
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -3,8 +3,6 @@ import { Readable } from "node:stream";
 import { type Context, Hono } from "hono";
 import { z } from "zod";
 import type { Logger } from "../../shared/machine/ports.ts";
-import { readAtMost } from "../http/bounded-body.ts";
-import { HttpFault } from "../http/http-fault.ts";
 import {
   ClaimRequest,
   KEYS_BETWEEN,
@@ -14,39 +12,15 @@ import {
   WorkResult,
 } from "../runner/protocol.ts";
 import { NoteKind } from "../runner/runner.ts";
-import type { Lost, RunnerDesk } from "./desk.ts";
-import { keySent } from "./models/pass-call.ts";
-
-/** Whoever calls: what stands behind the token of a runner. */
-export type Caller = {
-  /**
-   * The desk of a runner that asks for work. `onPlaces` is called once its free places count.
-   * Throws an {@link HttpFault} if it gets none.
-   */
-  deskFor: (claim: ClaimRequest) => { desk: RunnerDesk; onPlaces: () => void };
-  /** The desk that has a piece of work, or null. */
-  deskOf: (workId: string) => RunnerDesk | null;
-  /** True if a piece of work that no desk has is about to be taken up again. */
-  isExpected: (workId: string, token: string) => boolean;
-  /** What only a runner elsewhere may ask for, if it is one. */
-  lend: Lend | null;
-};
-
-/** What a runner elsewhere gets for a piece of work that it has. */
-export type Lend = {
-  /** What it has to know before it asks for work, as JSON. */
-  about: () => object;
-  /** A token for the repository, or null if the runner has to have one itself. */
-  repositoryToken: (workId: string, refused: string | null, signal: AbortSignal) => Promise<string | null>;
-  /** Whose commits these are, as JSON. */
-  identity: (workId: string, signal: AbortSignal) => Promise<object>;
-  /** Passes a call on to a model. */
-  callModel: (workId: string, request: Request) => Promise<Response>;
-};
+import type { RunnerCaller, Lend } from "../runners/caller.ts";
+import type { Lost, RunnerDesk } from "../runners/desk.ts";
+import { keySent } from "../runners/models/pass-call.ts";
+import { readAtMost } from "./bounded-body.ts";
+import { HttpFault } from "./http-fault.ts";
 
 export type RunnerApiDeps = {
   /** Null if nobody has this token. */
-  callerOf: (token: string) => Caller | null;
+  callerOf: (token: string) => RunnerCaller | null;
   logger: Logger;
 };
 
@@ -65,8 +39,8 @@ const Refused = z.object({ refused: z.string().nullable().default(null) });
 export function createRunnerApi({
   callerOf,
   logger,
-}: RunnerApiDeps): Hono<{ Variables: { caller: Caller } }> {
-  const app = new Hono<{ Variables: { caller: Caller } }>().basePath("/runner");
+}: RunnerApiDeps): Hono<{ Variables: { caller: RunnerCaller } }> {
+  const app = new Hono<{ Variables: { caller: RunnerCaller } }>().basePath("/runner");
   app.onError((thrown, context) => {
     const fault = thrown instanceof HttpFault ? thrown : null;
     if (fault === null) logger.error({ err: thrown }, "a runner's call failed");
@@ -145,7 +119,7 @@ export function createRunnerApi({
   return app;
 }
 
-type RunnerContext = Context<{ Variables: { caller: Caller } }>;
+type RunnerContext = Context<{ Variables: { caller: RunnerCaller } }>;
 
 const LATER = { "retry-after": AGAIN_S };
 

@@ -2,43 +2,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { hashOfSecret, issueSecret } from "../base/issued-secret.ts";
-import { json } from "../base/json.ts";
-import { columnsOf, Tables } from "../jobs/tables.ts";
-import type { TurnKey } from "../jobs/rows.ts";
-
-/** A runner elsewhere as it is stored, without its token's hash. Times are epoch milliseconds. */
-const RunnerRow = z.object({
-  id: z.string(),
-  name: z.string(),
-  /** The ids of the projects that it may run. Null means all. */
-  projects: json(z.array(z.string()).nullable()),
-  last4: z.string(),
-  createdAt: z.int(),
-  revokedAt: z.int().nullable(),
-  /** True if it gets no more turns. */
-  isDraining: z.int().transform((value) => value === 1),
-  /** When it last called. Null until then, like all that it says of itself. */
-  seenAt: z.int().nullable(),
-  version: z.string().nullable(),
-  protocol: z.int().nullable(),
-  /** Another one with each start. */
-  session: z.string().nullable(),
-  labels: json(z.array(z.string())),
-  /** How many turns it runs at once, and how many more it could take. */
-  places: z.int().nullable(),
-  free: z.int().nullable(),
-});
-export type RunnerRow = z.infer<typeof RunnerRow>;
-
-/** What a runner says of itself. The caller has bounded it. */
-export type RunnerSays = {
-  version: string;
-  protocol: number;
-  session: string;
-  labels: readonly string[];
-  places: number;
-  free: number;
-};
+import { RunnerRow, type RunnerSays } from "../runners/runner-row.ts";
+import type { TurnKey } from "./rows.ts";
+import { columnsOf, Tables } from "./tables.ts";
 
 /** A running turn and the runner that has it. */
 const RunningRow = z.object({ jobId: z.string(), number: z.int(), runner: z.string() });
@@ -92,6 +58,11 @@ export class RunnerStore {
     return this.#tables.one(RunnerRow, sql, hashOfSecret(token));
   }
 
+  /** The runner with this id. Null if there is none, or if it is revoked. */
+  byId(id: string): RunnerRow | null {
+    return this.#tables.one(RunnerRow, `${SELECT} WHERE id = ? AND revoked_at IS NULL`, id);
+  }
+
   /** The runner with this name that isn't revoked, or null. */
   byName(name: string): RunnerRow | null {
     return this.#tables.one(RunnerRow, `${SELECT} WHERE name = ? AND revoked_at IS NULL`, name);
@@ -136,7 +107,8 @@ export class RunnerStore {
   /** The turns that run now, by the id of the runner that has them. */
   running(): Map<string, TurnKey[]> {
     // As the index has it that keeps counting unfinished turns cheap.
-    const sql = `SELECT job_id AS jobId, number, runner FROM turns
+    const sql = `SELECT job_id AS jobId, number, substr(runner, 1, instr(runner || '/', '/') - 1) AS runner
+      FROM turns
       WHERE state <> 'ended' AND state = 'running' AND runner IS NOT NULL ORDER BY job_id, number`;
     const turns = this.#tables.all(RunningRow, sql);
     return Map.groupBy(turns, ({ runner }) => runner);

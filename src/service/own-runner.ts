@@ -4,14 +4,14 @@ import { chmod, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { getRequestListener } from "@hono/node-server";
-import { messageOf } from "../../shared/errors.ts";
-import type { Clock, Logger } from "../../shared/machine/ports.ts";
-import { TransientRunError } from "../base/run-error.ts";
-import type { ServiceConfig } from "../config/config.ts";
-import { RunnerProcess } from "../runner/process/runner-process.ts";
-import type { Runner } from "../runner/runner.ts";
-import { createRunnerApi } from "./api.ts";
-import { RunnerDesk } from "./desk.ts";
+import { messageOf } from "../shared/errors.ts";
+import type { Clock, Logger } from "../shared/machine/ports.ts";
+import { TransientRunError } from "./base/run-error.ts";
+import type { ServiceConfig } from "./config/config.ts";
+import { RunnerProcess } from "./runner/process/runner-process.ts";
+import type { Runner } from "./runner/runner.ts";
+import { createRunnerApi } from "./http/runner-api.ts";
+import { RunnerDesk } from "./runners/desk.ts";
 
 export type OwnRunnerOptions = {
   config: Pick<ServiceConfig, "dataDir" | "containment" | "logLevel" | "projects" | "jobsAtOnce">;
