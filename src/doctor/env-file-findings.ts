@@ -1,5 +1,5 @@
 import { EnvFileError, loadEnvFile } from "../shared/machine/env-file.ts";
-import { type DoctorFinding, splitAdvice } from "./finding.ts";
+import { type DoctorFinding, splitAdvice } from "../service/cli/finding.ts";
 
 /** Variables that a shell or a service manager sets for every program. */
 const EVERYWHERE = new Set(["PATH", "HOME", "USER", "TZ", "LANG", "NODE_ENV", "NODE_OPTIONS"]);

@@ -1,7 +1,7 @@
 import type { Config } from "../app/config/config.ts";
 import type { ServiceConfig } from "../service/config/config.ts";
 import { LEVEL_HEADER, levelOfService, SAID_BY_CLIENT } from "../shared/contract/level.ts";
-import type { DoctorFinding } from "./finding.ts";
+import type { DoctorFinding } from "../service/cli/finding.ts";
 
 const OF = "both";
 const ASK_TIMEOUT_MS = 10_000;

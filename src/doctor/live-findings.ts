@@ -8,7 +8,7 @@ import type { ServiceConfig } from "../service/config/config.ts";
 import type { Env } from "../service/config/env.ts";
 import { messageOf } from "../shared/errors.ts";
 import type { Clock } from "../shared/machine/ports.ts";
-import { asDoctorFinding, type DoctorFinding, splitAdvice } from "./finding.ts";
+import { asDoctorFinding, type DoctorFinding, splitAdvice } from "../service/cli/finding.ts";
 import { commandOf } from "../shared/machine/this-copy.ts";
 
 const TURN_WITHIN_MS = 20 * 60_000;

@@ -8,7 +8,7 @@ import {
 } from "../app/slack/manifest/merge-manifest.ts";
 import { ownManifest } from "../app/slack/manifest/own-manifest.ts";
 import { type Env, envValue } from "../service/config/env.ts";
-import { type DoctorFinding, splitAdvice } from "./finding.ts";
+import { type DoctorFinding, splitAdvice } from "../service/cli/finding.ts";
 import { commandOf } from "../shared/machine/this-copy.ts";
 
 /** The variable with an App Configuration Token, for one run. */

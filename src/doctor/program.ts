@@ -6,7 +6,7 @@ import { lineText } from "../service/commands/show.ts";
 import { type DoctorOptions, examine } from "./doctor.ts";
 import { envFileFindings } from "./env-file-findings.ts";
 import type { LivePlace } from "./live-findings.ts";
-import { type DoctorFinding, findingText } from "./finding.ts";
+import { type DoctorFinding, findingText } from "../service/cli/finding.ts";
 import { beforeOptions } from "../shared/machine/this-copy.ts";
 
 type ProgramDeps = {

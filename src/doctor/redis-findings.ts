@@ -1,7 +1,7 @@
 import type { Logger } from "../shared/machine/ports.ts";
 import { StoreUnavailableError } from "../shared/store/store-errors.ts";
 import { isRedisUrl, shownStoreUrl } from "../shared/store/redis/redis-location.ts";
-import { type DoctorFinding, splitAdvice } from "./finding.ts";
+import { type DoctorFinding, splitAdvice } from "../service/cli/finding.ts";
 
 const QUIET: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => QUIET };
 

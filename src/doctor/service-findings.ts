@@ -2,7 +2,7 @@ import { checkService, type CheckDeps, type Finding } from "../service/cli/check
 import { loadServiceConfig, type ServiceConfig, ServiceConfigError } from "../service/config/config.ts";
 import type { Env } from "../service/config/env.ts";
 import { settingFault } from "./app-findings.ts";
-import { type DoctorFinding, splitAdvice } from "./finding.ts";
+import { type DoctorFinding, splitAdvice } from "../service/cli/finding.ts";
 
 const OF = "service";
 /** What `config check` does, by the first words of what it checks. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import type { DoctorFinding } from "../doctor/finding.ts";
+import type { DoctorFinding } from "../service/cli/finding.ts";
 import { readServiceSettings, serviceFindings } from "../doctor/service-findings.ts";
 import type { ServiceConfig } from "../service/config/config.ts";
 import type { Env } from "../service/config/env.ts";

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
-import type { DoctorFinding } from "../doctor/finding.ts";
+import type { DoctorFinding } from "../service/cli/finding.ts";
 import { createGitHubApp } from "../service/cli/github-app.ts";
 import { envValue } from "../service/config/env.ts";
 import { DocsAgentError, messageOf, StartError } from "../shared/errors.ts";

@@ -1,4 +1,4 @@
-import { findingText } from "../doctor/finding.ts";
+import { findingText } from "../service/cli/finding.ts";
 import { lineText } from "../service/commands/show.ts";
 import type { TerminalPrompt } from "./terminal-prompt.ts";
 import type { SetupRun } from "./setup-run.ts";

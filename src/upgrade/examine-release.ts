@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type DoctorFinding, findingText } from "../doctor/finding.ts";
+import { type DoctorFinding, findingText } from "../service/cli/finding.ts";
 import type { Env } from "../service/config/env.ts";
 import type { Clock } from "../shared/machine/ports.ts";
 import { jsonOf } from "../shared/text/text.ts";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ownManifest } from "../../src/app/slack/manifest/own-manifest.ts";
-import type { DoctorFinding } from "../../src/doctor/finding.ts";
+import type { DoctorFinding } from "../../src/service/cli/finding.ts";
 import { DOCTOR_TOKEN, openDoctorPlace } from "../support/doctor-place.ts";
 import { diagnose, runDoctor } from "../support/doctor-process.ts";
 import { startRedisServer } from "../support/redis-server.ts";

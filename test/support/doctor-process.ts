@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { DoctorFinding } from "../../src/doctor/finding.ts";
+import type { DoctorFinding } from "../../src/service/cli/finding.ts";
 import { COMPILE_CACHE } from "./child-process.ts";
 import type { Ran } from "./service-process.ts";
 

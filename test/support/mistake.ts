@@ -1,4 +1,4 @@
-import type { DoctorFinding } from "../../src/doctor/finding.ts";
+import type { DoctorFinding } from "../../src/service/cli/finding.ts";
 
 /** What a person does, and what they are told: what is wrong, and what to do. */
 export type Mistake = readonly [mistake: string, change: Readonly<Record<string, unknown>>, told: string];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonOf } from "../../shared/text/text.ts";
 import { HttpUrl } from "../../shared/machine/proxy.ts";
-import type { SettingsReader } from "./settings-reader.ts";
+import type { SettingsReader } from "../../shared/machine/settings-reader.ts";
 
 /** Text without spaces or control characters, as in a token. */
 export const NO_SPACE = /^[\x21-\x7e]+$/;

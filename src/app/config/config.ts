@@ -7,7 +7,7 @@ import { LOG_LEVELS } from "../../shared/machine/clock-and-log.ts";
 import { HttpUrl, proxySecretsOf, readProxySettings } from "../../shared/machine/proxy.ts";
 import { parseMetricsAddress, WANT_METRICS_ADDRESS } from "../../shared/machine/serve-metrics.ts";
 import { isRedisUrl, readRedisUrl } from "../../shared/store/redis/redis-location.ts";
-import { SettingsReader, whole } from "./settings-reader.ts";
+import { SettingsReader, whole } from "../../shared/machine/settings-reader.ts";
 import type { SlackSettings } from "../slack/connection/setup.ts";
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { DoctorFinding } from "../../doctor/finding.ts";
+import type { DoctorFinding } from "../../service/cli/finding.ts";
 import type { FirstRequest, SetupRun } from "../setup-run.ts";
 import type { SetupStep, StepField, StepWords } from "../steps/step.ts";
 import { commandOf } from "../../shared/machine/this-copy.ts";

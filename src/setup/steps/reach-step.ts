@@ -1,6 +1,6 @@
 import { ManifestApi, manifestRefusalText } from "../../app/slack/manifest/manifest-api.ts";
 import { ownManifest, type Reach } from "../../app/slack/manifest/own-manifest.ts";
-import { type DoctorFinding, splitAdvice } from "../../doctor/finding.ts";
+import { type DoctorFinding, splitAdvice } from "../../service/cli/finding.ts";
 import type { Session } from "../session.ts";
 import { entryFault, type SetupStep, type StepValues } from "./step.ts";
 

@@ -1,4 +1,4 @@
-import { type DoctorFinding, splitAdvice } from "../../doctor/finding.ts";
+import { type DoctorFinding, splitAdvice } from "../../service/cli/finding.ts";
 import { envValue } from "../../service/config/env.ts";
 import { ownerAndRepo, repositoryKind, repositoryOfPage } from "../../service/config/repository.ts";
 import { fittingChecks, lookAtRepository } from "../look-at-repository.ts";

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import type { DoctorFinding } from "../../doctor/finding.ts";
+import type { DoctorFinding } from "../../service/cli/finding.ts";
 import { examine } from "../../doctor/doctor.ts";
 import { doCommand } from "../../service/commands/command-socket.ts";
 import { loadServiceConfig } from "../../service/config/config.ts";

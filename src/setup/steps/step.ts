@@ -1,4 +1,4 @@
-import type { DoctorFinding } from "../../doctor/finding.ts";
+import type { DoctorFinding } from "../../service/cli/finding.ts";
 import type { Session } from "../session.ts";
 
 /** One thing that a step asks for. */

@@ -1,7 +1,7 @@
 import { newAppLink, ownManifest } from "../../app/slack/manifest/own-manifest.ts";
 import type { SlackSettings } from "../../app/slack/connection/setup.ts";
 import { trySlack } from "../../app/slack/connection/try-slack.ts";
-import { asDoctorFinding } from "../../doctor/finding.ts";
+import { asDoctorFinding } from "../../service/cli/finding.ts";
 import { envValue } from "../../service/config/env.ts";
 import type { Session } from "../session.ts";
 import {

@@ -1,5 +1,5 @@
-import { lineText } from "../service/commands/show.ts";
-import type { StartFinding } from "../shared/machine/ports.ts";
+import { lineText } from "../commands/show.ts";
+import type { StartFinding } from "../../shared/machine/ports.ts";
 
 /** One thing that the doctor tried. */
 export type DoctorFinding = {

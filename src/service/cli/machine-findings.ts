@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
-import type { Env } from "../service/config/env.ts";
-import { runProgram } from "../service/runner/workspace/process-group.ts";
-import { codeOrNameOf } from "../shared/errors.ts";
-import type { Clock } from "../shared/machine/ports.ts";
+import type { Env } from "../config/env.ts";
+import { runProgram } from "../runner/workspace/process-group.ts";
+import { codeOrNameOf } from "../../shared/errors.ts";
+import type { Clock } from "../../shared/machine/ports.ts";
 import type { DoctorFinding } from "./finding.ts";
 
 const OF = "machine";

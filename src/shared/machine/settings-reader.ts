@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { didYouMean, meantValue } from "../../shared/text/did-you-mean.ts";
-import { oddSecret, oddValue, tokenKind } from "../../shared/text/odd-value.ts";
+import { didYouMean, meantValue } from "../text/did-you-mean.ts";
+import { oddSecret, oddValue, tokenKind } from "../text/odd-value.ts";
 
 /** Reads settings from the environment, and collects what is wrong with them. */
 export class SettingsReader {
