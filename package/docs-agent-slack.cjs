@@ -17,6 +17,7 @@ var COMMANDS = {
   doctor: ["src/doctor/main", "tries everything that both programs need, and says what to do", QUIET],
   start: ["src/app/main", "runs the Slack app", SMALL],
   service: ["src/service/main", "runs the job service, and has its commands", []],
+  runner: ["src/service/runner/program/main", "runs turns for a job service elsewhere", QUIET],
   state: ["src/app/dump/main", "dumps, loads or explains what the Slack app has stored", []],
   upgrade: ["src/upgrade/main", "installs a version from its package, or brings a newer one", QUIET],
 };

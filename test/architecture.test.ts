@@ -62,6 +62,17 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/service/runner",
     "src/service/runners",
   ],
+  // A program like src/service/main.ts, for another machine.
+  "src/service/runner/program": [
+    ...SHARED,
+    "src/shared/store",
+    "src/service/base",
+    "src/service/cli",
+    "src/service/config",
+    "src/service/jobs",
+    "src/service/network",
+    "src/service/runner",
+  ],
   "src/service/pulls/follow": [
     ...SHARED,
     ...TASKS,

@@ -2,7 +2,7 @@ import { tryApp } from "../app/check.ts";
 import { ConfigError, loadConfig, type Config } from "../app/config/config.ts";
 import type { Env } from "../service/config/env.ts";
 import type { Clock } from "../shared/machine/ports.ts";
-import { asDoctorFinding, type DoctorFinding, splitAdvice } from "../service/cli/finding.ts";
+import { asDoctorFinding, type DoctorFinding, settingFault, splitAdvice } from "../service/cli/finding.ts";
 
 const OF = "app";
 /** What `tryApp` does, by the beginning of a finding's name. */
@@ -34,11 +34,6 @@ export function readAppSettings(env: Env): { config: Config } | { faults: Doctor
     if (!(thrown instanceof ConfigError)) throw thrown;
     return { faults: thrown.faults.map((fault) => settingFault(OF, "read the environment and .env", fault)) };
   }
-}
-
-/** A setting that is missing or wrong. */
-export function settingFault(of: string, tried: string, fault: string): DoctorFinding {
-  return { of, part: "settings", level: "fault", tried, ...splitAdvice(fault) };
 }
 
 /** Everything that `npm start -- --check` tries. */

@@ -6,7 +6,7 @@ import { lineText } from "../service/commands/show.ts";
 import { type DoctorOptions, examine } from "./doctor.ts";
 import { envFileFindings } from "./env-file-findings.ts";
 import type { LivePlace } from "./live-findings.ts";
-import { type DoctorFinding, findingText } from "../service/cli/finding.ts";
+import { closingWords, type DoctorFinding, findingText } from "../service/cli/finding.ts";
 import { beforeOptions } from "../shared/machine/this-copy.ts";
 
 type ProgramDeps = {
@@ -89,7 +89,7 @@ export function createDoctorProgram(deps: ProgramDeps): Command {
         for await (const finding of examining) tell(finding);
         const faults = findings.filter(({ level }) => level === "fault").length;
         if (json) deps.write(`${JSON.stringify({ ok: faults === 0, findings }, null, 2)}\n`);
-        else deps.write(closingWords(findings, faults));
+        else deps.write(closingWords(findings));
         deps.onEnd(faults === 0);
       },
     );
@@ -98,11 +98,4 @@ export function createDoctorProgram(deps: ProgramDeps): Command {
 function placeOf(channel: string | undefined, branch: string | undefined): LivePlace {
   if (channel !== undefined && branch !== undefined) return { channel, branch };
   throw new StartError("--live posts in a channel and pushes a branch. Name both: --channel and --branch.");
-}
-
-function closingWords(findings: readonly DoctorFinding[], faults: number): string {
-  const warnings = findings.filter(({ level }) => level === "warn").length;
-  const beside = warnings === 0 ? "" : ` (${warnings === 1 ? "one warning" : `${warnings} warnings`})`;
-  if (faults === 0) return `All is well${beside}.\n`;
-  return `Fix ${faults === 1 ? "one fault" : `${faults} faults`}${beside}.\n`;
 }

@@ -1,8 +1,7 @@
 import { checkService, type CheckDeps, type Finding } from "../service/cli/check-service.ts";
 import { loadServiceConfig, type ServiceConfig, ServiceConfigError } from "../service/config/config.ts";
 import type { Env } from "../service/config/env.ts";
-import { settingFault } from "./app-findings.ts";
-import { type DoctorFinding, splitAdvice } from "../service/cli/finding.ts";
+import { type DoctorFinding, settingFault, splitAdvice } from "../service/cli/finding.ts";
 
 const OF = "service";
 /** What `config check` does, by the first words of what it checks. */

@@ -31,7 +31,7 @@ it("says which Node.js is needed if there is only an older one, and lists its co
   expect(old.status).toBe(1);
   const { stdout, status } = runOn("18.19.0", alone, "--help");
   expect(status).toBe(0);
-  for (const name of ["playground", "setup", "doctor", "start", "service", "state", "upgrade"]) {
+  for (const name of ["playground", "setup", "doctor", "start", "service", "runner", "state", "upgrade"]) {
     expect(stdout).toMatch(new RegExp(`^  ${name} +[a-z].{15}`, "m"));
   }
   expect(runOn("24.0.0", alone, "playgruond")).toMatchObject({
@@ -42,7 +42,7 @@ it("says which Node.js is needed if there is only an older one, and lists its co
 
 it("gives each program the flags that npm gives it in a clone", () => {
   const source = readFileSync(COMMAND, "utf8");
-  for (const name of ["playground", "setup", "doctor", "start", "service", "state", "upgrade"]) {
+  for (const name of ["playground", "setup", "doctor", "start", "service", "runner", "state", "upgrade"]) {
     const [, flags = "", file = ""] = /exec node (.*?)(\S+)\.ts$/.exec(scripts[name] ?? "") ?? [];
     const row = new RegExp(`^  ${name}: \\["${file}", .*, (\\w+|\\[\\])\\],$`, "m").exec(source)?.[1] ?? "";
     const [, list = ""] = new RegExp(`^var ${row} = \\[(.*)\\];$`, "m").exec(source) ?? [];

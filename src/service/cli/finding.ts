@@ -43,3 +43,18 @@ export function findingText({ of, part, level, tried, found, todo }: DoctorFindi
   if (level === "ok") return `${head} (${how})\n`;
   return `${head}\n       ${how}\n${todo === null ? "" : `       to do: ${lineText(todo)}\n`}`;
 }
+
+/** A setting that is missing or wrong. */
+export function settingFault(of: string, tried: string, fault: string): DoctorFinding {
+  return { of, part: "settings", level: "fault", tried, ...splitAdvice(fault) };
+}
+
+/** The last line of a check: how many faults and warnings there were. */
+export function closingWords(findings: readonly DoctorFinding[]): string {
+  const [faults = 0, warnings = 0] = (["fault", "warn"] as const).map(
+    (level) => findings.filter((each) => each.level === level).length,
+  );
+  const beside = warnings === 0 ? "" : ` (${warnings === 1 ? "one warning" : `${warnings} warnings`})`;
+  if (faults === 0) return `All is well${beside}.\n`;
+  return `Fix ${faults === 1 ? "one fault" : `${faults} faults`}${beside}.\n`;
+}

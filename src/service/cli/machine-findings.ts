@@ -1,16 +1,18 @@
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { tmpdir, totalmem } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { Env } from "../config/env.ts";
 import { runProgram } from "../runner/workspace/process-group.ts";
 import { codeOrNameOf } from "../../shared/errors.ts";
 import type { Clock } from "../../shared/machine/ports.ts";
+import { counted } from "../../shared/text/text.ts";
 import type { DoctorFinding } from "./finding.ts";
 
 const OF = "machine";
 const FULL_BYTES = 100 * 1024 ** 2;
 const LOW_BYTES = 1024 ** 3;
+const MEMORY_OF_TURN_BYTES = 2 * 1024 ** 3;
 const ASK_TIMEOUT_MS = 10_000;
 /** Slack refuses, and we refuse, what was signed longer ago. */
 const WRONG_CLOCK_MS = 5 * 60_000;
@@ -71,6 +73,17 @@ export function nodeFinding(version: string): DoctorFinding {
   const about = { of: OF, part: "Node.js", tried: "asked for its version", found: version };
   if (Number.parseInt(version, 10) >= LEAST_NODE) return { ...about, level: "ok", todo: null };
   return { ...about, level: "fault", todo: `Use Node.js ${LEAST_NODE} or newer.` };
+}
+
+/** How much memory this machine, or its container, has for so many turns at once. */
+export function memoryFinding(turns: number): DoctorFinding {
+  const about = { of: OF, part: "memory", tried: "asked how much there is" };
+  // What bounds a container. Without a bound it is 0, or more than the machine has.
+  const bound = process.constrainedMemory();
+  const bytes = bound > 0 ? Math.min(bound, totalmem()) : totalmem();
+  const found = `${(bytes / 1024 ** 3).toFixed(1)} GB for ${counted(turns, "turn")} at once`;
+  if (bytes >= turns * MEMORY_OF_TURN_BYTES) return { ...about, level: "ok", found, todo: null };
+  return { ...about, level: "warn", found, todo: "Run fewer turns at once: many agents need 2 GB each." };
 }
 
 /** Looks for the programs that the job service runs beside its agents. */

@@ -22,7 +22,6 @@ type Paths = { dataDir: string; projects: readonly ProjectPaths[] };
  * folders that they may read must not contain those that they may not.
  */
 export function pathFaults({ dataDir, projects }: Paths): string[] {
-  const workTree = workTreeOf(dataDir);
   const hidden = new Map([[realPathOf(dataDir), "the dataDir"]]);
   for (const { codeHost, commits } of projects) {
     if (commits.signingKeyFile !== null) hidden.set(realPathOf(commits.signingKeyFile), "the signing key");
@@ -30,19 +29,7 @@ export function pathFaults({ dataDir, projects }: Paths): string[] {
     if (keyFile !== undefined) hidden.set(realPathOf(keyFile), "the App's private key");
   }
   return [
-    ...(Buffer.byteLength(dataDir) <= MAX_DATA_DIR_BYTES
-      ? []
-      : [
-          `dataDir must be a path of at most ${MAX_DATA_DIR_BYTES} bytes, because the agents' ` +
-            `sockets are in it. ${dataDir} is longer.`,
-        ]),
-    ...(workTree === null
-      ? []
-      : [
-          `dataDir must be outside of the git work tree ${workTree}, whose files an agent could ` +
-            "take for its own. Set it to another folder, for example " +
-            `${join(dirname(workTree), "docs-agent-data")}.`,
-        ]),
+    ...dataDirFaults("dataDir", dataDir),
     ...projects.flatMap(({ repository, codeHost, agent, verify }, index) => [
       ...shorthandFaults(["projects", index, "repository"], repository, codeHost),
       ...shownFaults(["projects", index, "agent", "readable"], agent.readable, hidden),
@@ -54,6 +41,26 @@ export function pathFaults({ dataDir, projects }: Paths): string[] {
       }),
     ]),
   ];
+}
+
+/** Faults of a folder for a runner's files, an absolute path. `name` is the setting that names it. */
+export function dataDirFaults(name: string, dataDir: string): string[] {
+  const faults: string[] = [];
+  if (Buffer.byteLength(dataDir) > MAX_DATA_DIR_BYTES) {
+    faults.push(
+      `${name} must be a path of at most ${MAX_DATA_DIR_BYTES} bytes, because the agents' ` +
+        `sockets are in it. ${dataDir} is longer.`,
+    );
+  }
+  const workTree = workTreeOf(dataDir);
+  if (workTree !== null) {
+    faults.push(
+      `${name} must be outside of the git work tree ${workTree}, whose files an agent could ` +
+        "take for its own. Set it to another folder, for example " +
+        `${join(dirname(workTree), "docs-agent-data")}.`,
+    );
+  }
+  return faults;
 }
 
 /** `owner/repo` is a local path to us, although people know it as a repository's name. */

@@ -7,6 +7,7 @@ import {
   ClaimRequest,
   KEYS_BETWEEN,
   LEASE_HEADER,
+  misfit,
   PROTOCOL,
   ReportRequest,
   WorkResult,
@@ -69,7 +70,7 @@ export function createRunnerApi({
   app.get("/about", (context) => context.json(lendOf(context).about()));
   app.post("/claims", async (context) => {
     const asked = await jsonOf(context, z.looseObject({ protocol: z.int() }));
-    if (asked.protocol !== PROTOCOL) throw new HttpFault(426, unfit(asked.protocol));
+    if (asked.protocol !== PROTOCOL) throw new HttpFault(426, misfit({ runner: asked.protocol, service: PROTOCOL }));
     const claim = parsed(ClaimRequest, asked);
     const { desk, onPlaces } = context.var.caller.deskFor(claim);
     const { signal } = context.req.raw;
@@ -122,12 +123,6 @@ export function createRunnerApi({
 type RunnerContext = Context<{ Variables: { caller: RunnerCaller } }>;
 
 const LATER = { "retry-after": AGAIN_S };
-
-function unfit(protocol: number): string {
-  const [older, newer] = ["the runner", "the job service"];
-  const toUpgrade = protocol < PROTOCOL ? older : newer;
-  return `Runner and job service don't fit each other (${protocol} and ${PROTOCOL}). Upgrade ${toUpgrade}.`;
-}
 
 /**
  * Does something at the desk that has the work. Throws an {@link HttpFault} if none has: 503 while

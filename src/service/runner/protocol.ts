@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { JobDiff } from "../../shared/contract/diff.ts";
 import { QuestionAnswer } from "../../shared/contract/question.ts";
+import { RunnerNeed } from "../config/needs.ts";
 import {
   AgentQuestion,
   type CloseInput,
@@ -43,6 +44,22 @@ export const ClaimRequest = z.strictObject({
   projects: z.array(z.string().max(200)).max(1000).nullable(),
 });
 export type ClaimRequest = z.infer<typeof ClaimRequest>;
+
+/** What a runner elsewhere has to know before it asks for work. */
+export const AboutAnswer = z.object({
+  version: z.string(),
+  protocol: z.int(),
+  leaseMs: z.number(),
+  /** The projects that it may run. */
+  projects: z.array(z.object({ id: z.string(), labels: z.array(z.string()), needs: z.array(RunnerNeed) })),
+});
+export type AboutAnswer = z.infer<typeof AboutAnswer>;
+
+/** Says that a runner and a service have other protocols, and what to upgrade. */
+export function misfit({ runner, service }: { runner: number; service: number }): string {
+  const toUpgrade = runner < service ? "the runner" : "the job service";
+  return `Runner and job service don't fit each other (${runner} and ${service}). Upgrade ${toUpgrade}.`;
+}
 
 /** A turn as a runner elsewhere gets it. It asks for the attachments' contents. */
 export type SentTurn = Omit<RunnerTurn, "attachments"> & {

@@ -1,4 +1,4 @@
-import type { ClaimRequest } from "../runner/protocol.ts";
+import type { AboutAnswer, ClaimRequest } from "../runner/protocol.ts";
 import type { RunnerDesk } from "./desk.ts";
 
 /** Whoever calls: what stands behind the token of a runner. */
@@ -17,8 +17,8 @@ export type RunnerCaller = {
 
 /** What a runner elsewhere gets for a piece of work that it has. */
 export type Lend = {
-  /** What it has to know before it asks for work, as JSON. */
-  about: () => object;
+  /** What it has to know before it asks for work. */
+  about: () => AboutAnswer;
   /** A token for the repository, or null if the runner has to have one itself. */
   repositoryToken: (workId: string, refused: string | null, signal: AbortSignal) => Promise<string | null>;
   /** Whose commits these are, as JSON. */

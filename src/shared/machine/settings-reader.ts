@@ -94,6 +94,11 @@ export class SettingsReader {
     return this.read(name, whole(0, 999_999), rule, fallback);
   }
 
+  /** The variables whose names begin like this, and that aren't settings. */
+  unknown(prefix: string): string[] {
+    return Object.keys(this.#env).filter((name) => name.startsWith(prefix) && !this.#names.has(name));
+  }
+
   /**
    * Adds a fault for each variable that looks like a misspelled setting. Other programs use the
    * environment, too, so only likely misspellings count. Short names resemble too many others.

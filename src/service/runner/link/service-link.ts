@@ -6,11 +6,14 @@ import { z } from "zod";
 import { codeOrNameOf } from "../../../shared/errors.ts";
 import { TransientRunError } from "../../base/run-error.ts";
 import {
+  AboutAnswer,
   CLAIM_MS,
   KEYS_BETWEEN,
   ClaimAnswer,
   type ClaimRequest,
   LEASE_HEADER,
+  misfit,
+  PROTOCOL,
   ReportAnswer,
   type ReportRequest,
   REPORT_WITHIN_MS,
@@ -28,7 +31,15 @@ export class WorkLostError extends TransientRunError {
 }
 
 /** The service refuses the runner, and will do so again: for its token or its version. */
-export class RunnerRefusedError extends TransientRunError {}
+export class RunnerRefusedError extends TransientRunError {
+  /** The status of the answer. Null if what was answered doesn't fit. */
+  readonly status: number | null;
+
+  constructor(message: string, status: number | null = null) {
+    super(message);
+    this.status = status;
+  }
+}
 
 export type ServiceLinkOptions = {
   /** `https://host`, or any address if the dispatcher leads to a socket. */
@@ -42,6 +53,7 @@ export type ServiceLinkOptions = {
 const ANSWER_MS = 15_000;
 /** How soon, and how seldom at most, a call is repeated. */
 const AGAIN_MS = { first: 250, max: 10_000 };
+const NO_SERVICE = "There is no job service at this address that speaks to runners.";
 const MAX_ANSWER_BYTES = 16 * 1024 ** 2;
 const Fault = z.object({ error: z.string() });
 
@@ -68,9 +80,19 @@ export class ServiceLink {
     return ClaimAnswer.parse(await this.#json({ ...call, withinMs: CLAIM_MS + ANSWER_MS })).work;
   }
 
-  /** What a runner elsewhere has to know before it asks for work. */
-  about(): Promise<unknown> {
-    return this.#json({ method: "GET", path: "/about" });
+  /**
+   * What a runner elsewhere has to know before it asks for work. Rejects with a
+   * {@link RunnerRefusedError} if the service has another protocol.
+   */
+  async about(): Promise<AboutAnswer> {
+    const said = await this.#json({ method: "GET", path: "/about" });
+    const { data } = z.looseObject({ protocol: z.int() }).safeParse(said);
+    if (data !== undefined && data.protocol !== PROTOCOL) {
+      throw new RunnerRefusedError(misfit({ runner: PROTOCOL, service: data.protocol }));
+    }
+    const about = AboutAnswer.safeParse(said).data;
+    if (about === undefined) throw new RunnerRefusedError(NO_SERVICE, 404);
+    return about;
   }
 
   /** Reports once. Rejects with a {@link WorkLostError} if the work isn't the runner's anymore. */
@@ -143,7 +165,10 @@ export class ServiceLink {
 
   async #json(call: Call): Promise<unknown> {
     const { body } = await this.#send(call);
-    return JSON.parse(await textOf(body));
+    const text = await textOf(body);
+    const value = jsonOrNull(text);
+    if (value === null) throw new TransientRunError("The job service's answer isn't JSON.");
+    return value;
   }
 
   async #send({ method, path, work, body, withinMs = ANSWER_MS, signal }: Call) {
@@ -170,7 +195,7 @@ export class ServiceLink {
     const said = Fault.safeParse(jsonOrNull(await textOf(answer.body).catch(() => ""))).data?.error ?? "";
     if (statusCode === 409) throw new WorkLostError();
     const reason = `The job service answered ${statusCode}. ${said}`.trim();
-    if ([401, 403, 404, 426].includes(statusCode)) throw new RunnerRefusedError(reason);
+    if ([401, 403, 404, 426].includes(statusCode)) throw new RunnerRefusedError(reason, statusCode);
     throw new TransientRunError(reason);
   }
 

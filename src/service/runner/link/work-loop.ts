@@ -23,7 +23,9 @@ export type WorkLoopDeps = {
   clock: Clock;
   logger: Logger;
   /** What the runner says of itself. */
-  self: Pick<ClaimRequest, "version" | "machine" | "places" | "labels" | "projects">;
+  self: Pick<ClaimRequest, "version" | "machine" | "places" | "labels">;
+  /** Resolves to the projects whose turns it may ask for. Null means all. */
+  projects: () => Promise<ClaimRequest["projects"]>;
   /** A folder for the attachments of turns, for nothing else. */
   attachments: string;
   /** The runner's environment. */
@@ -94,13 +96,15 @@ export class WorkLoop {
 
   async #ask(): Promise<LeasedWork | null> {
     const { link, self } = this.#deps;
+    const projects = await this.#deps.projects();
     // The service doesn't count those that are somebody else's by now.
     const stopping = [...this.#turns].filter(({ isLost }) => isLost).length;
     const places = this.#isDraining ? 0 : Math.max(0, self.places - stopping);
     this.#asking = new AbortController();
     const { signal } = this.#asking;
     try {
-      return await link.claim({ ...self, protocol: PROTOCOL, session: this.#session, places }, signal);
+      const claim = { ...self, projects, protocol: PROTOCOL, session: this.#session, places };
+      return await link.claim(claim, signal);
     } catch (thrown) {
       if (signal.aborted) return null;
       throw thrown;

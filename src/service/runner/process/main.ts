@@ -13,6 +13,7 @@ import { ReaderProcesses } from "./apart/apart.ts";
 import { LocalRunner } from "../local/local-runner.ts";
 import { closeInheritedFiles } from "./inherited-files.ts";
 import type { FromRunner, RunnerSettings, ToRunner } from "./messages.ts";
+import { FittingProjects } from "../link/fitting-projects.ts";
 import { ServiceLink } from "../link/service-link.ts";
 import { WorkLoop } from "../link/work-loop.ts";
 import { machineOf } from "./machine.ts";
@@ -80,16 +81,19 @@ async function open(settings: RunnerSettings): Promise<void> {
         : new Agent({ connect: { socketPath: source.socketPath } }),
     signal: ending.signal,
   });
+  const isElsewhere = source.socketPath === null;
+  const fitting = new FittingProjects({ link, env, clock, logger });
   loop = new WorkLoop({
     link,
     runner,
     thread: new ThreadNote(dataDir),
     clock,
     logger,
-    self: { version: packageVersion(), machine: await machineOf(dataDir), places, labels, projects: null },
+    self: { version: packageVersion(), machine: await machineOf(dataDir), places, labels },
+    projects: isElsewhere ? () => fitting.ids() : async () => null,
     attachments: join(dataDir, "fetched"),
     env,
-    isElsewhere: source.socketPath === null,
+    isElsewhere,
   });
   void loop.run();
 }
