@@ -39,9 +39,9 @@ export function fetchThrough(proxy: ProxySettings): void {
 }
 
 /**
- * True for the assertion that undici 7.30 throws, and nobody can catch, if a server closes or resets
- * the connection while we hold its answer back. Only that request waits then, at most until its turn
- * ends.
+ * True for the assertion that undici 7.30 throws, and nobody can catch, if a server closes or
+ * resets the connection while we hold its answer back. Only that request waits then, at most until
+ * its turn ends.
  */
 export function isOfPausedParser(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || codeOf(thrown) !== "ERR_ASSERTION") return false;

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { LeasedWork, WorkResult } from "../../../src/service/runner/protocol.ts";
 import { RunnerStore } from "../../../src/service/jobs/runner-store.ts";
@@ -43,12 +43,19 @@ async function open(options: ServiceOptions = {}) {
     }
     for (let turn = 0; turn < 20; turn += 1) await setImmediate();
   };
+  /** Lets time pass until something is there, and leaves calls the time that they need. */
+  const passUntil = async <T>(promise: Promise<T>): Promise<T> => {
+    const there = promise.then(() => true);
+    while ((await Promise.race([there, sleep(10)])) !== true) await pass(1_000);
+    return await promise;
+  };
   return {
     subject,
     runner,
     create,
     turnOf,
     pass,
+    passUntil,
     [Symbol.asyncDispose]: () => subject[Symbol.asyncDispose](),
   };
 }
@@ -302,10 +309,7 @@ it("prefers the machine that has the agent's session for half a minute", async (
   // Now it doesn't ask, so the other one gets it, but not at once.
   const beganMs = world.subject.clock.now();
   await world.subject.ask(`/v2/agent/docs/job/${id}/message`, { body: { prompt: "And more" } });
-  let third: string | undefined;
-  void other.then((work) => (third = work.id));
-  while (third === undefined) await world.pass(1_000);
-  expect(third).toBe(`${id}.3.1`);
+  expect((await world.passUntil(other)).id).toBe(`${id}.3.1`);
   expect(world.subject.clock.now() - beganMs).toBeGreaterThanOrEqual(29_000);
 });
 
@@ -329,10 +333,7 @@ it("gives a runner only turns of its projects, with its labels, and none while i
   store.setDraining(store.byName("runner-3")?.id ?? "", true);
   await big.end(work, NOTHING);
   const id = await world.create("two", "api");
-  let given: unknown;
-  void big.ask().then(({ body }) => (given = body));
-  while (given === undefined) await world.pass(1_000);
-  expect(given).toEqual({ work: null });
+  expect((await world.passUntil(big.ask())).body).toEqual({ work: null });
   expect(world.turnOf(id)).toMatchObject({ state: "waiting" });
 });
 

@@ -1,8 +1,15 @@
 import { readFileSync } from "node:fs";
-import { request as startRequest } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as startRequest,
+  type ServerResponse,
+} from "node:http";
 import { connect } from "node:net";
 import { expect, it, vi } from "vitest";
+import { passCall } from "../../../src/service/runners/models/pass-call.ts";
+import { listenAtPath } from "../../../src/shared/machine/listen.ts";
 import { processStat } from "../../../src/service/runner/workspace/process-group.ts";
 import {
   callDoor,
@@ -13,6 +20,7 @@ import {
   readOut,
   spawnDoor,
 } from "../../support/model-door.ts";
+import { openTempDir } from "../../support/temp-dir.ts";
 import { PATIENT } from "../../support/patient.ts";
 import { readAll, REAL_KEY, type Seen, startHttpSide } from "../../support/turn-network.ts";
 
@@ -153,6 +161,31 @@ it("hands a provider nothing of what is between runner and service, whatever the
   expect(seen?.url).toBe("/v1/messages?beta=true");
   expect(seen?.headers["x-api-key"]).toBe(REAL_KEY);
   expect(JSON.stringify(seen)).not.toMatch(/lease|sk-turn|other|10\.0\.0|evil|cookie/);
+});
+
+it("tells the door's process the key of the work and not the lease's", async () => {
+  await using dir = await openTempDir();
+  const headers: IncomingHttpHeaders[] = [];
+  const server = createServer((request, response) => {
+    headers.push(request.headers);
+    request.resume().once("end", () => response.end());
+  });
+  const socketPath = dir.file("socket");
+  await listenAtPath(server, socketPath);
+  for (const name of ["authorization", "x-api-key", "x-goog-api-key", "cookie", "docs-agent-lease"]) {
+    const request = new Request(`http://s.test/runner/work/a${MESSAGES}`, {
+      method: "POST",
+      headers: { [name]: `Bearer ${LEASE_KEY}`, "anthropic-beta": "b" },
+      body: "{}",
+    });
+    const { status } = await passCall(request, { socketPath, work: 7, key: "k" }, () => {});
+    expect(status).toBe(200);
+  }
+  await server[Symbol.asyncDispose]();
+  expect(headers).toHaveLength(5);
+  for (const each of headers)
+    expect(each).toMatchObject({ authorization: "Bearer k", "anthropic-beta": "b" });
+  expect(JSON.stringify(headers)).not.toContain(LEASE_KEY);
 });
 
 it("bounds what a runner sends, and goes on with others' calls", async () => {

@@ -66,7 +66,7 @@ it("gives each kind an address from which its SDK's paths lead to the door's mod
     MODEL_KINDS.map((kind) => modelAt("", { name, kind })),
   );
   const seen = modelsBehind(makeServiceProject({ models: kinds }), {
-    url: "https://s.test/a/",
+    url: "https://s.test/a",
     key: LEASE_KEY,
   });
   const { models } = networkOf(seen.project, seen.env);

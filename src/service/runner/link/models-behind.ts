@@ -1,11 +1,14 @@
 import type { ServiceModel } from "../../config/env.ts";
 
-/** Where a runner elsewhere calls models: at the job service, with the key of its lease. */
+/**
+ * Where a runner elsewhere calls models: at the job service, with the key of its lease. `url` ends
+ * without a slash.
+ */
 export type ModelDoorAddress = { url: string; key: string };
 
 /**
- * A project as a runner elsewhere sees it: its models are below the service's `url`. `env` goes over
- * the runner's own environment, and has the lease's key where the provider's would be. So the
+ * A project as a runner elsewhere sees it: its models are below the service's `url`. `env` goes
+ * over the runner's own environment, and has the lease's key where the provider's would be. So the
  * runner's gateway takes the service for the provider.
  */
 export function modelsBehind<Project extends { models: readonly ServiceModel[] }>(
@@ -16,7 +19,7 @@ export function modelsBehind<Project extends { models: readonly ServiceModel[] }
     ...model,
     // All kinds take an address that ends with a version. Without one, those that add their own
     // would take a name such as `v1` for it.
-    baseUrl: `${url.replace(/\/+$/, "")}/models/${model.name}/v1`,
+    baseUrl: `${url}/models/${model.name}/v1`,
   }));
   return {
     project: { ...project, models },

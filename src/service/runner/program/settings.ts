@@ -50,7 +50,7 @@ const ServiceUrl = z
 const Labels = z
   .string()
   .transform((list) => [...new Set(list.split(",").map((label) => label.trim()))])
-  .pipe(RunnerLabels);
+  .pipe(RunnerLabels.unwrap());
 
 /** Reads the settings. Throws a {@link RunnerSettingsError} that lists every fault at once. */
 export function loadRunnerSettings(env: Env) {

@@ -1,4 +1,4 @@
-import { request as startRequest } from "node:http";
+import { type ClientRequest, type IncomingMessage, request as startRequest } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { endToEndHeaders, pickHeaders } from "../../network/gateway/http-headers.ts";
@@ -40,8 +40,8 @@ export async function refuseCall(
 
 /**
  * Hands one call to the door, and its answer back, without reading either: as much is on its way as
- * the other side takes. Rejects if there is no answer. `onEnd` is called when nothing of it is under
- * way anymore.
+ * the other side takes. Rejects if there is no answer. `onEnd` is called when nothing of it is
+ * under way anymore.
  */
 export function passCall(
   request: Request,
@@ -69,27 +69,7 @@ export function passCall(
     signal: request.signal,
   });
   sent.on("error", reject).once("close", onEnd);
-  sent.once("response", async (answered) => {
-    const { statusCode: status = 0 } = answered;
-    // An answer that comes before all was sent is a refusal.
-    const isRead = sent.writableFinished || (await readRest(request));
-    answered.once("end", () => sent.destroy());
-    const given = new Headers(isRead ? {} : CLOSES);
-    for (const [name, value] of Object.entries(endToEndHeaders(answered.headers))) {
-      for (const one of [value].flat()) given.append(name, one);
-    }
-    if (WITHOUT_BODY.has(status)) {
-      answered.resume();
-      resolve(new Response(null, { status, headers: given }));
-    } else if (status < 200 || status > 599) {
-      answered.destroy();
-      reject(new ModelCallFault(502, "The answer has no valid status."));
-    } else {
-      resolve(
-        new Response(Readable.toWeb(answered) as ReadableStream<Uint8Array>, { status, headers: given }),
-      );
-    }
-  });
+  sent.once("response", (answered) => void answerOf(answered, sent, request).then(resolve, reject));
   const { body } = request;
   if (body === null) sent.end();
   else {
@@ -98,6 +78,27 @@ export function passCall(
     sent.flushHeaders();
   }
   return promise;
+}
+
+/** The answer to a request, from the door's answer to what was sent of it. */
+async function answerOf(answered: IncomingMessage, sent: ClientRequest, request: Request): Promise<Response> {
+  const { statusCode: status = 0 } = answered;
+  answered.once("end", () => sent.destroy());
+  // An answer that comes before all was sent is a refusal.
+  const isRead = sent.writableFinished || (await readRest(request));
+  const headers = new Headers(isRead ? {} : CLOSES);
+  for (const [name, value] of Object.entries(endToEndHeaders(answered.headers))) {
+    for (const one of [value].flat()) headers.append(name, one);
+  }
+  if (WITHOUT_BODY.has(status)) {
+    answered.resume();
+    return new Response(null, { status, headers });
+  }
+  if (status >= 200 && status <= 599) {
+    return new Response(Readable.toWeb(answered) as ReadableStream<Uint8Array>, { status, headers });
+  }
+  answered.destroy();
+  throw new ModelCallFault(502, "The answer has no valid status.");
 }
 
 /** Reads and forgets what is left of a body. False if that is too much, or takes too long. */
