@@ -170,6 +170,16 @@ it("connects to the address that was checked, though DNS has another one right a
   expect([asked, side.seen.length]).toEqual([4, 2]);
 });
 
+it("lets a client go on that first asks whether it may", async () => {
+  await using side = await startHttpSide(({ body }, _request, response) => response.end(body));
+  const authority = `127.0.0.1:${side.port}`;
+  await using world = await openNetworkWorld({ allow: [authority] });
+  const headers = { expect: "100-continue" };
+  const answer = await world.ask({ path: `http://${authority}/`, headers, body: "hello" });
+  expect(answer.status).toBe(100);
+  expect(answer.text).toMatch(/^HTTP\/1\.1 200 [^]*hello/);
+});
+
 it("doesn't take another name for this machine, also if it is named with its port", async () => {
   await using side = await startHttpSide((_seen, _request, response) => response.end("inside"));
   const authority = `rebinding.test:${side.port}`;

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { format } from "node:util";
 import { Agent } from "undici";
 import type { z } from "zod";
-import { codeOf, messageOf } from "../../../shared/errors.ts";
-import { createDispatcher, fetchThrough } from "../../../shared/machine/dispatcher.ts";
+import { messageOf } from "../../../shared/errors.ts";
+import { createDispatcher, fetchThrough, isOfPausedParser } from "../../../shared/machine/dispatcher.ts";
 import { createLogger, createSystemClock } from "../../../shared/machine/clock-and-log.ts";
 import { packageVersion } from "../../../shared/machine/command-line.ts";
 import { oneLine } from "../../base/printable-text.ts";
@@ -29,15 +29,6 @@ let loop: WorkLoop | null = null;
 /** If this can't be sent, the service has ended, and so does this process. */
 function tell(message: z.infer<typeof FromRunner>): void {
   if (process.connected) process.send?.(message, undefined, {}, () => {});
-}
-
-/**
- * undici 7.30 throws an assertion that nobody can catch if a server closes or resets the connection
- * while we hold its answer back. Only that request waits then, at most until its turn ends.
- */
-function isOfPausedParser(thrown: unknown): boolean {
-  if (!(thrown instanceof Error) || codeOf(thrown) !== "ERR_ASSERTION") return false;
-  return /Parser\.finish .*undici\/lib\/dispatcher\/client-h1\.js/.test(thrown.stack ?? "");
 }
 
 async function open(settings: RunnerSettings): Promise<void> {
