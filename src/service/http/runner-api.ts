@@ -15,6 +15,7 @@ import {
 import { NoteKind } from "../runner/runner.ts";
 import type { RunnerCaller, Lend } from "../runners/caller.ts";
 import type { Lost, RunnerDesk } from "../runners/desk.ts";
+import { TooManyMachinesError } from "../runners/elsewhere.ts";
 import { keySent } from "../runners/models/pass-call.ts";
 import { readAtMost } from "./bounded-body.ts";
 import { HttpFault } from "./http-fault.ts";
@@ -27,6 +28,8 @@ export type RunnerApiDeps = {
 
 /** More than all that a runner reports: texts are cut, and a diff is the longest of them. */
 const MAX_BODY_BYTES = 8 * 1024 ** 2;
+/** The brief is the longest part of a report. */
+const MAX_REPORT_BYTES = 1024 ** 2;
 const AGAIN_S = "1";
 const UNKNOWN = "The runner's token isn't known, or was revoked.";
 const LOST = "This work was given to somebody else, or has ended. Stop it.";
@@ -70,16 +73,17 @@ export function createRunnerApi({
   app.get("/about", (context) => context.json(lendOf(context).about()));
   app.post("/claims", async (context) => {
     const asked = await jsonOf(context, z.looseObject({ protocol: z.int() }));
-    if (asked.protocol !== PROTOCOL) throw new HttpFault(426, misfit({ runner: asked.protocol, service: PROTOCOL }));
+    if (asked.protocol !== PROTOCOL)
+      throw new HttpFault(426, misfit({ runner: asked.protocol, service: PROTOCOL }));
     const claim = parsed(ClaimRequest, asked);
-    const { desk, onPlaces } = context.var.caller.deskFor(claim);
+    const { desk, onPlaces } = deskFor(context.var.caller, claim);
     const { signal } = context.req.raw;
     const work = await desk.claim(claim, signal, onPlaces);
     if (work !== null && signal.aborted) desk.putBack(work);
     return context.json({ work });
   });
   app.put("/work/:id/report", async (context) => {
-    const request = await jsonOf(context, ReportRequest);
+    const request = await jsonOf(context, ReportRequest, MAX_REPORT_BYTES);
     return context.json(held(await leased(context, (desk, id, token) => desk.report(id, token, request))));
   });
   app.put("/work/:id/result", async (context) => {
@@ -121,6 +125,15 @@ export function createRunnerApi({
 }
 
 type RunnerContext = Context<{ Variables: { caller: RunnerCaller } }>;
+
+function deskFor(caller: RunnerCaller, claim: ClaimRequest) {
+  try {
+    return caller.deskFor(claim);
+  } catch (thrown) {
+    if (thrown instanceof TooManyMachinesError) throw new HttpFault(429, thrown.message);
+    throw thrown;
+  }
+}
 
 const LATER = { "retry-after": AGAIN_S };
 
@@ -164,9 +177,13 @@ function lendOf({ var: { caller } }: RunnerContext): Lend {
   return caller.lend;
 }
 
-async function jsonOf<T>({ req }: RunnerContext, schema: z.ZodType<T>): Promise<T> {
+async function jsonOf<T>(
+  { req }: RunnerContext,
+  schema: z.ZodType<T>,
+  maxBytes = MAX_BODY_BYTES,
+): Promise<T> {
   if (req.raw.body === null) throw new HttpFault(400, "Send JSON.");
-  const body = await readAtMost(req.raw.body, MAX_BODY_BYTES);
+  const body = await readAtMost(req.raw.body, maxBytes);
   let value: unknown;
   try {
     value = JSON.parse(body.toString());

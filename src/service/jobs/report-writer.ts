@@ -74,7 +74,11 @@ export class ReportWriter {
   /** `usage` is that of this attempt. */
   add({ lines = [], step, plan, usage }: Omit<RunnerReport, keyof NotedReport>): void {
     for (const line of lines) this.line(line);
-    this.#now = { ...this.#now, ...(step !== undefined && { step }), ...(plan !== undefined && { plan }) };
+    this.#now = {
+      ...this.#now,
+      ...(step !== undefined && { step: oneLine(step, MAX_LINE_CHARS) }),
+      ...(plan !== undefined && { plan }),
+    };
     // The cost that an agent states itself doesn't replace what was counted.
     if (usage !== undefined && (usage.calls !== null || this.#usage?.calls == null)) {
       this.#usage = usage;

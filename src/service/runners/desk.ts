@@ -49,6 +49,8 @@ type Piece = {
   /** Null for all but turns. */
   turn: Pick<RunTurnInput, "report" | "ask" | "lease"> | null;
   isAborted: boolean;
+  /** True if it is somebody else's now. */
+  isLost: boolean;
   lastReport: number;
   asked: Set<number>;
   answers: ReportAnswer["answers"];
@@ -143,6 +145,8 @@ export class RunnerDesk implements Runner {
   ): Promise<LeasedWork | null> {
     const waiting = this.#next();
     if (waiting !== null) return waiting;
+    // A runner has one question for work. Those before have no way back anymore.
+    this.endPolls();
     const { promise, resolve } = Promise.withResolvers<LeasedWork | null>();
     const poll: Poll = { places, give: resolve };
     const giveUp = () => resolve(null);
@@ -186,8 +190,8 @@ export class RunnerDesk implements Runner {
       piece.news.add(resolve);
       await within(this.#options.clock, request.waitMs, promise, undefined);
       piece.news.delete(resolve);
-      if (this.#held(id, token) === null) return "lost";
-      this.#renew(piece);
+      if (piece.isLost) return "lost";
+      if (this.#pieces.has(id)) this.#renew(piece);
     }
     const { isAborted, answers } = piece;
     return { isAborted, answers, leaseMs: this.#options.leaseMs };
@@ -243,7 +247,7 @@ export class RunnerDesk implements Runner {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const piece: Piece = {
       ...{ id, tokenHash: lease.tokenHash, run, project: projectIn(order), notes, attachments, turn },
-      ...{ isAborted: false, lastReport: 0, asked: new Set(), answers: [], news: new Set() },
+      ...{ isAborted: false, isLost: false, lastReport: 0, asked: new Set(), answers: [], news: new Set() },
       end: (result) => {
         if (result.kind === "failed") {
           const { reason, details, retryAfterMs } = result;
@@ -256,6 +260,7 @@ export class RunnerDesk implements Runner {
         reject(new TransientRunError("The turn broke off.", { details }));
       },
       fail: (thrown) => {
+        piece.isLost = true;
         this.#pieces.delete(id);
         reject(thrown);
       },

@@ -1,3 +1,4 @@
+import { DocsAgentError } from "../../shared/errors.ts";
 import type { Clock, Logger } from "../../shared/machine/ports.ts";
 import type { ServiceProject } from "../config/config.ts";
 import { type ClaimRequest, LEASE_MS } from "../runner/protocol.ts";
@@ -37,11 +38,18 @@ type Machine = {
 
 /** A runner that hasn't asked for work for so long isn't waited for. */
 const AWAY_AFTER_MS = 60_000;
+/** Each machine costs memory here, whoever asks in its name. */
+const MAX_MACHINES = 100;
 /** A machine that was quiet for so long is forgotten until it calls again. */
 const FORGOTTEN_AFTER_MS = 60 * 60_000;
 const TAKEN_WITHIN_MS = 15_000;
 /** As long as a lease, because a runner that can't stop its agent can't be told anything. */
 const STOP_WITHIN_MS = LEASE_MS;
+
+/** More machines call with the token of one runner than may. */
+export class TooManyMachinesError extends DocsAgentError {
+  readonly code = "too_many_machines";
+}
 
 /** The runners on other machines: who calls, and what each machine has. */
 export class RunnersElsewhere {
@@ -85,7 +93,11 @@ export class RunnersElsewhere {
   #deskFor(row: RunnerRow, claim: ClaimRequest): ReturnType<RunnerCaller["deskFor"]> {
     const { runners, pool, clock, logger } = this.#deps;
     this.#forgetOld();
-    const machine = this.#machines.get(`${row.id}/${claim.machine}`) ?? this.#add(row, claim.machine);
+    const known = this.#machines.get(`${row.id}/${claim.machine}`);
+    if (known === undefined && this.#countOf(row.id) >= MAX_MACHINES) {
+      throw new TooManyMachinesError(`At most ${MAX_MACHINES} machines may share the token of a runner.`);
+    }
+    const machine = known ?? this.#add(row, claim.machine);
     const isAnotherProcess = machine.claim !== null && machine.claim.session !== claim.session;
     if (isAnotherProcess && machine.desk.size > 0) {
       logger.warn(
@@ -138,6 +150,10 @@ export class RunnersElsewhere {
       reserve: () => desk.reserve(),
       isThere: () => clock.monotonicMs() - machine.seenMs < AWAY_AFTER_MS && mayTake(),
     };
+  }
+
+  #countOf(id: string): number {
+    return [...this.#machines.values()].filter(({ runnerId }) => runnerId === id).length;
   }
 
   #forgetOld(): void {

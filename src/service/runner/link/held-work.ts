@@ -35,6 +35,7 @@ export class HeldWork implements Disposable {
   #questions = 0;
   #cancelStop = () => {};
   #isLost = false;
+  #isFinished = false;
 
   constructor(options: Options) {
     this.#options = options;
@@ -91,8 +92,12 @@ export class HeldWork implements Disposable {
     };
   }
 
-  /** Resolves when everything was reported, or can't be. */
-  async told(): Promise<void> {
+  /**
+   * Call this when the work is done. Resolves when everything was reported, or can't be. From now on
+   * only the answer to its result says if it was lost.
+   */
+  async finish(): Promise<void> {
+    this.#isFinished = true;
     while (!this.#isDone && !this.#isEmpty) {
       this.#send();
       await this.#sending;
@@ -148,7 +153,7 @@ export class HeldWork implements Disposable {
         const request = { number, report, questions: [...questions], waitMs };
         return this.#hear(await link.report(work, request, signal), sentMs);
       } catch (thrown) {
-        if (thrown instanceof WorkLostError) return this.lose();
+        if (thrown instanceof WorkLostError) return this.#isFinished ? this.#over.abort() : this.lose();
         await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
       }
     }

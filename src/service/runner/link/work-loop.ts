@@ -129,7 +129,7 @@ export class WorkLoop {
     const result = await this.#do(work, held).catch((thrown: unknown): WorkResult =>
       ending.aborted ? { kind: "stopped" } : failed(thrown),
     );
-    await held.told();
+    await held.finish();
     try {
       // If the runner ends, it says so, or the service notices it itself.
       const until = ending.aborted ? AbortSignal.timeout(LAST_WORDS_MS) : ending;
