@@ -52,7 +52,9 @@ export function refusalText(refusal: Refusal): string {
     case "uncheckable":
       return uncheckableText(ADMIN);
     case "other-channel":
-      return `Sorry, I don't take requests in this channel. To have it added, contact ${ADMIN}.`;
+      return refusal.isDirect
+        ? `Sorry, I take direct messages only from people in certain channels. Contact ${ADMIN}.`
+        : `Sorry, I don't take requests in this channel. To have it added, contact ${ADMIN}.`;
     case "not-in-group":
       return notInGroupText(ADMIN);
     case "access-unchecked":

@@ -262,6 +262,16 @@ describe("private messages", () => {
     expect(sent).toBe(`${said} Try again at <!date^${againAtMs / 1000 + 59}^{time}|14:05 UTC>.`);
     expect(refusalText(refusal)).toBe(`${said} Try again at 14:05 UTC.`);
   });
+
+  it.each([
+    [false, "Sorry, I don't take requests in this channel. To have it added, contact your Docs Agent admin."],
+    [
+      true,
+      "Sorry, I take direct messages only from people in certain channels. Contact your Docs Agent admin.",
+    ],
+  ])("in a form, don't call direct messages a channel: %s", (isDirect, said) => {
+    expect(refusalText({ kind: "other-channel", isDirect, channels: ["C0DOCS"] })).toBe(said);
+  });
 });
 
 describe("the notice that a request takes longer than usual", () => {
