@@ -18,7 +18,11 @@ var COMMANDS = {
   start: ["src/app/main", "runs the Slack app", SMALL],
   service: ["src/service/main", "runs the job service, and has its commands", []],
   runner: ["src/service/runner/program/main", "runs turns for a job service elsewhere", QUIET],
-  state: ["src/app/dump/main", "dumps, loads or explains what the Slack app has stored", []],
+  state: [
+    "src/app/dump/main",
+    "dumps, loads or explains what the Slack app has stored, or forgets a person",
+    [],
+  ],
   upgrade: ["src/upgrade/main", "installs a version from its package, or brings a newer one", QUIET],
 };
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonOf } from "../../shared/text/text.ts";
-import { type Ends, type JobOfPerson, jobKeyOf } from "../rules/forgotten/forget-job.ts";
-import { hasWordsOf, type PartOf, partOf } from "../rules/forgotten/without-person.ts";
+import { type JobOfPerson, jobKeyOf } from "../rules/forgotten/forget-job.ts";
+import { goesWhole, type PartOf, partOf } from "../rules/forgotten/without-person.ts";
 import { recordSchemas } from "../rules/records.ts";
 import { turnPrLink, type Turn } from "../rules/turn/turn.ts";
 import { type Kind, entryRecord } from "./entry-record.ts";
@@ -11,13 +11,14 @@ import type { Entry, Side } from "./transfer.ts";
 export type StoredOfPerson = {
   /** Jobs with a part of theirs. What was asked again comes before what was asked first. */
   jobs: JobOfPerson[];
-  /** Others' turns that only name them, or show a turn that goes. */
-  named: Ends[];
-  /** Threads that they muted, and notes of what was asked before. */
-  threads: Ends[];
-  asked: Ends[];
+  /** Ids of others' turns that only name them, or show a turn that goes. */
+  named: string[];
+  /** Ids of threads that they muted, and of notes of what was asked before. */
+  threads: string[];
+  asked: string[];
   /** Records that go whole, such as the draft of a form with their words. */
   goes: { kind: Kind; id: string }[];
+  notices: string[];
   taskIds: string[];
   series: string[];
   setAside: string[];
@@ -87,8 +88,7 @@ class Finder {
   readonly #userId: string;
   readonly #parts: Parts;
   readonly #jobs = new Map<string, JobOfPerson & { askedAt: number }>();
-  readonly #threads: (Ends & { turnIds: string[] })[] = [];
-  readonly #jobEnds = new Map<string, number | null>();
+  readonly #threads: { id: string; turnIds: string[] }[] = [];
   readonly #tasks: { id: string; turnId: string | undefined }[] = [];
   readonly #notices: string[] = [];
   /** Follow-ups that wait for a turn and have no job yet. */
@@ -111,6 +111,7 @@ class Finder {
       threads: [],
       asked: [],
       goes: [],
+      notices: [],
       taskIds: [],
       series: [],
       setAside: [],
@@ -130,44 +131,30 @@ class Finder {
 
   #seeRecord(entry: Extract<Entry, { kind: "record" }>): void {
     const [kind, id] = split(entry.id);
-    const { expiresAt } = entry;
     const turn = entryRecord("turn", entry);
-    if (turn !== undefined) return this.#seeTurn(turn, expiresAt);
+    if (turn !== undefined) return this.#seeTurn(turn);
     const thread = entryRecord("thread", entry);
     if (thread !== undefined) {
       const { turnIds, muted = [] } = thread;
       const isTheirs = muted.includes(this.#userId);
-      if (isTheirs || turnIds.some((each) => this.#hasPart(each)))
-        this.#threads.push({ id, expiresAt, turnIds });
-      if (isTheirs) this.#found.threads.push({ id, expiresAt });
+      if (isTheirs || turnIds.some((each) => this.#hasPart(each))) this.#threads.push({ id, turnIds });
+      if (isTheirs) this.#found.threads.push(id);
       return;
     }
     const asked = entryRecord("asked", entry);
     if (asked !== undefined) {
       const turnIds = [asked.turnId, ...(asked.earlier ?? [])];
-      if (turnIds.some((each) => this.#parts.goneAt.has(each))) this.#found.asked.push({ id, expiresAt });
+      if (turnIds.some((each) => this.#parts.goneAt.has(each))) this.#found.asked.push(id);
       return;
     }
-    if (kind === "job" && this.#parts.jobs.has(id)) this.#jobEnds.set(id, expiresAt);
     if (kind === "notice") this.#notices.push(id);
     if (!names(entry, this.#userId)) return;
     if (kind === "set-aside") this.#found.setAside.push(id);
-    else if (isKind(kind) && this.#goesWhole(entry, kind)) this.#found.goes.push({ kind, id });
+    else if (isKind(kind) && goesWhole((of) => entryRecord(of, entry), kind, id, this.#userId))
+      this.#found.goes.push({ kind, id });
   }
 
-  /** One that can't be read goes, too: its author can't be told from others. */
-  #goesWhole(entry: Entry, kind: Kind): boolean {
-    if (kind === "person") return entry.id.endsWith(`:${this.#userId}`);
-    const draft = entryRecord("draft", entry);
-    if (draft !== undefined) return hasWordsOf(draft, this.#userId);
-    const reply = entryRecord("reply", entry);
-    if (reply !== undefined) {
-      return reply.request.userId === this.#userId || hasWordsOf(reply.request, this.#userId);
-    }
-    return entryRecord(kind, entry) === undefined;
-  }
-
-  #seeTurn(turn: Turn, expiresAt: number | null): void {
+  #seeTurn(turn: Turn): void {
     const { id, request, stage, delivery } = turn;
     const key = jobKeyOf(turn);
     const { goneAt, jobs, parts } = this.#parts;
@@ -176,8 +163,8 @@ class Finder {
     const isOfJob = key !== null && jobs.has(key);
     if (goes || part === "wrote" || isOfJob) {
       const name = key ?? `turn ${id}`;
-      const job = this.#jobs.get(name) ?? { key, turns: [], threads: [], taskIds: [], askedAt: Infinity };
-      job.turns.push({ id, expiresAt, goes });
+      const job = this.#jobs.get(name) ?? { key, turns: [], threadIds: [], taskIds: [], askedAt: Infinity };
+      job.turns.push({ id, goes });
       job.askedAt = Math.min(job.askedAt, goneAt.get(id) ?? Infinity);
       this.#jobs.set(name, job);
       if (stage.name !== "ended") this.#found.open ??= turn;
@@ -189,7 +176,7 @@ class Finder {
     if (stage.name !== "ended" && request.follows !== undefined) this.#waiting.push(turn);
     const shown = [delivery.statusOf ?? "", ...(delivery.alsoShows ?? [])];
     if (part === "named") this.#seePosts(turn);
-    if (part === "named" || shown.some((each) => goneAt.has(each))) this.#found.named.push({ id, expiresAt });
+    if (part === "named" || shown.some((each) => goneAt.has(each))) this.#found.named.push(id);
   }
 
   #seeLeft(turn: Turn): void {
@@ -231,13 +218,9 @@ class Finder {
     const jobs = [...this.#jobs.values()];
     const jobOfTurn = new Map(jobs.flatMap((job) => job.turns.map(({ id }) => [id, job] as const)));
     const jobOfWatch = new Map(jobs.map((job) => [`watch:${job.key}`, job]));
-    for (const { id, expiresAt, turnIds } of this.#threads) {
+    for (const { id, turnIds } of this.#threads) {
       const of = new Set(turnIds.flatMap((each) => jobOfTurn.get(each) ?? []));
-      for (const job of of) job.threads.push({ id, expiresAt });
-    }
-    for (const job of jobs) {
-      const expiresAt = this.#jobEnds.get(job.key ?? "");
-      if (expiresAt !== undefined) job.expiresAt = expiresAt;
+      for (const job of of) job.threadIds.push(id);
     }
     for (const { id, turnId } of this.#tasks) {
       const job = jobOfWatch.get(id) ?? jobOfTurn.get(turnId ?? "");
@@ -246,7 +229,7 @@ class Finder {
     }
     const goneTasks = new Set(this.#tasks.map(({ id }) => id));
     const notices = this.#notices.filter((id) => goneTasks.has(id) || id.split(":").includes(this.#userId));
-    found.goes.push(...notices.map((id) => ({ kind: "notice" as const, id })));
+    found.notices.push(...notices);
     found.open ??= this.#waiting.find(({ request }) => jobOfTurn.has(request.follows?.turnId ?? ""));
     found.jobs = jobs.toSorted((one, other) => other.askedAt - one.askedAt || 0);
     return found;

@@ -1,8 +1,8 @@
 import type { Clock } from "../../shared/machine/ports.ts";
 import type { Store } from "../../shared/store/store.ts";
-import { type Ends, forgettingInJob, keptUntil, threadWithout } from "../rules/forgotten/forget-job.ts";
+import { forgettingInJob, threadWithout } from "../rules/forgotten/forget-job.ts";
 import { forgottenWrite } from "../rules/forgotten/forgotten.ts";
-import { withoutPerson } from "../rules/forgotten/without-person.ts";
+import { goesWhole, withoutPerson } from "../rules/forgotten/without-person.ts";
 import type { AppQueue, AppRecords, Read, Write } from "../rules/records.ts";
 import type { Turn } from "../rules/turn/turn.ts";
 import { findPerson, type LeftOfPerson, type StoredOfPerson } from "./find-person.ts";
@@ -59,11 +59,14 @@ function isNothing({
   threads,
   asked,
   goes,
+  notices,
   taskIds,
   series,
   setAside,
 }: StoredOfPerson): boolean {
-  return [jobs, named, threads, asked, goes, taskIds, series, setAside].every(({ length }) => length === 0);
+  return [jobs, named, threads, asked, goes, notices, taskIds, series, setAside].every(
+    ({ length }) => length === 0,
+  );
 }
 
 async function remove(place: ForgettingStore, userId: string, found: StoredOfPerson): Promise<void> {
@@ -72,28 +75,33 @@ async function remove(place: ForgettingStore, userId: string, found: StoredOfPer
   const change = (decide: (read: Read) => Write[]) =>
     queue.commit((read) => ({ writes: decide(read), value: undefined }));
 
-  for (const { id, ...ends } of found.named) {
+  for (const id of found.named) {
     await change((read) => {
       const turn = read("turn", id);
       const record = turn === undefined ? null : withoutPerson(turn, userId, goneIds);
-      return [{ kind: "turn", id, record, ...keptUntil(ends, clock.now()) }];
+      return [{ kind: "turn", id, record, keepsEnd: true }];
     });
   }
-  for (const { id, ...ends } of found.asked) {
+  for (const id of found.asked) {
     await change((read) => {
       const record = askedWithout(read("asked", id), goneIds);
-      return [{ kind: "asked", id, record, ...keptUntil(ends, clock.now()) }];
+      return [{ kind: "asked", id, record, keepsEnd: true }];
     });
   }
   for (const { kind, id } of found.goes) {
     // Slack may send the message again that its author was asked about.
-    await change(() => [{ kind, id, record: null }, ...(kind === "reply" ? [forgottenWrite(id)] : [])]);
+    await change((read) => {
+      // Another record may stand there by now.
+      if (!goesWhole((of) => read(of, id), kind, id, userId)) return [];
+      return [{ kind, id, record: null }, ...(kind === "reply" ? [forgottenWrite(id)] : [])];
+    });
   }
+  for (const id of found.notices) await change(() => [{ kind: "notice", id, record: null }]);
   for (const job of found.jobs) {
     const open = await queue.commit((read) => forgettingInJob(read, userId, job, clock.now()));
     if (open !== undefined) throw busy(userId, open);
   }
-  for (const thread of found.threads) await change((read) => threadWrites(read, userId, thread, clock.now()));
+  for (const id of found.threads) await change((read) => threadWrites(read, userId, id));
   for (const id of found.taskIds) await queue.commit(() => ({ removes: [id], value: undefined }));
   for (const name of found.series) await store.series.remove(name);
   for (const key of found.setAside) await store.setAside.delete(key);
@@ -110,10 +118,10 @@ function askedWithout(
   return turnId === undefined ? null : { ...asked, turnId, earlier };
 }
 
-function threadWrites(read: Read, userId: string, { id, ...ends }: Ends, now: number): Write[] {
+function threadWrites(read: Read, userId: string, id: string): Write[] {
   const thread = read("thread", id);
   const record = thread === undefined ? null : threadWithout(thread, userId, new Set());
-  return [{ kind: "thread", id, record, ...keptUntil(ends, now) }];
+  return [{ kind: "thread", id, record, keepsEnd: true }];
 }
 
 function busy(userId: string, { id, request, delivery }: Turn): StateError {

@@ -118,12 +118,14 @@ async function askService(
 }
 
 function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockAction): Request {
+  const { retries, userId } = turn.request;
+  const author = retries === undefined ? userId : retries.userId;
   return {
     ...askedAgain(turn.request),
     // Hashed, so that the id doesn't grow with each retry.
     id: `again:${createHash("sha256").update(`${turn.id}\n${watch}`).digest("hex").slice(0, 32)}`,
     from: "try-again",
-    retries: { turnId: turn.id },
+    retries: { turnId: turn.id, ...(author !== undefined && { userId: author }) },
     channelId: body.channel?.id ?? turn.delivery.channelId,
     threadTs: threadOfMessage(body),
     userId: body.user.id,

@@ -36,8 +36,9 @@ export type ReadOf<R extends Kinds> = <K extends KindOf<R>>(kind: K, id: string)
 
 /**
  * A record to write, or null to remove it. `ttlMs` is how long to keep it from now on; absent means
- * for good.
+ * for good. With `keepsEnd` it takes the place of what the decision read, for as long as that would
+ * have been kept. Where nothing is, nothing is written.
  */
 export type WriteOf<R extends Kinds, K extends KindOf<R> = KindOf<R>> = {
-  [P in K]: { kind: P; id: string; record: R[P] | null; ttlMs?: number };
+  [P in K]: { kind: P; id: string; record: R[P] | null; ttlMs?: number; keepsEnd?: true };
 }[K];

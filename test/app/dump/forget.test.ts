@@ -3,11 +3,13 @@ import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Writable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { entryRecord } from "../../../src/app/dump/entry-record.ts";
 import { type ForgettingStore, forgetInStore } from "../../../src/app/dump/forget.ts";
 import { createStateProgram } from "../../../src/app/dump/program.ts";
 import { openRedisSide } from "../../../src/app/dump/redis-side.ts";
 import { readSqliteSide } from "../../../src/app/dump/sqlite-side.ts";
 import { recordSchemas } from "../../../src/app/rules/records.ts";
+import type { Turn } from "../../../src/app/rules/turn/turn.ts";
 import type { Clock } from "../../../src/shared/machine/ports.ts";
 import { AppProcess } from "../../support/app-process.ts";
 import { makeTurn } from "../../support/builders.ts";
@@ -28,7 +30,7 @@ import {
 import { atNight } from "../../support/nightly.ts";
 import { isSampled } from "../../support/sampled.ts";
 import { openTempDir, type TempDir } from "../../support/temp-dir.ts";
-import { PR } from "../../support/threads.ts";
+import { PR, ask, jobOf } from "../../support/threads.ts";
 import { DOCS, World } from "../../support/world.ts";
 
 let server: RedisServer;
@@ -318,8 +320,11 @@ it("keeps what a replica changes meanwhile, and forgets what comes up while it r
               }),
               value: undefined,
             }));
-            await replica.queue.commit(() => ({
-              writes: [{ kind: "turn", id: late.id, record: late }],
+            await replica.queue.commit((read) => ({
+              writes: [
+                { kind: "turn", id: late.id, record: late },
+                { kind: "draft", id: "theirs", record: read("draft", "others") ?? null },
+              ],
               value: undefined,
             }));
           }
@@ -335,7 +340,44 @@ it("keeps what a replica changes meanwhile, and forgets what comes up while it r
   expect(await records.get("turn", late.id)).toBeUndefined();
   expect((await records.get("turn", followUp.id))?.followers).toEqual(["U0CLEO", "U0DORA"]);
   expect((await records.get("turn", naming.id))?.followers).toEqual(["U0DORA"]);
+  expect(await records.get("draft", "theirs")).toBeDefined();
+  // They are kept as long as the replica said since: for good.
+  const ids = [followUp, naming].map(({ id }) => `turn:${id}`);
+  const ends = [];
+  for await (const entry of source.entries())
+    if (entry.kind === "record" && ids.includes(entry.id)) ends.push(entry.expiresAt);
+  expect(ends).toEqual([null, null]);
 });
+
+it("finds a person's words in what others tried again and again, once their own request has expired", async () => {
+  await using world = await World.start();
+  const root = await ask(world, "fix the aardvark page");
+  for (const n of [0, 1, 2]) {
+    world.service.finish(jobOf(world, n), { status: "failed" });
+    const { ts } = await world.until(() => world.replies(DOCS, root.ts)[n]);
+    if (n < 2) await world.slack.person(BEN).click({ channel: DOCS, messageTs: ts, actionId: "try_again" });
+    await world.until(() => world.service.creates.length === Math.min(n + 2, 3));
+  }
+  await world.stopApp();
+  await expireTurns(world.storePath, ({ request }) => request.retries === undefined);
+  expect((await world.stored()).match(/aardvark/g)?.length).toBeGreaterThan(1);
+  await runAt(world.clock, world.storePath, "forget", ANA);
+  expect(await world.stored()).not.toContain("aardvark");
+});
+
+/** Removes turns as if they had expired. */
+async function expireTurns(store: string, isOver: (turn: Turn) => boolean): Promise<void> {
+  await using side = readSqliteSide(store);
+  await using backend = await openStored(store);
+  for await (const entry of side.entries()) {
+    const turn = entryRecord("turn", entry);
+    if (turn === undefined || !isOver(turn)) continue;
+    await backend.queue.commit(() => ({
+      writes: [{ kind: "turn", id: turn.id, record: null }],
+      value: undefined,
+    }));
+  }
+}
 
 it("is refused while the app runs on the file; what Slack sends again afterwards is asked once", async () => {
   await using world = await World.start({ jobService: { level: 1 } });

@@ -74,6 +74,26 @@ export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
     expect(await isMarked(subject, "b")).toBeUndefined();
   });
 
+  it("rewrites a record without changing its end, and nothing that isn't there", async () => {
+    await using subject = await open();
+    await subject.queue.commit(() => ({
+      writes: [mark("a"), { ...mark("b"), ttlMs: MINUTE_MS }, { ...mark("c"), ttlMs: SECOND_MS }],
+      value: null,
+    }));
+    subject.advance(SECOND_MS);
+    const ids = ["a", "b", "c", "d"];
+    await subject.queue.commit((read) => ({
+      writes: ids.map((id) => ({ ...mark(id, false), keepsEnd: true as const })),
+      value: ids.map((id) => read("service", id)),
+    }));
+    const marks = () => Promise.all(ids.map((id) => isMarked(subject, id)));
+    expect(await marks()).toEqual([false, false, undefined, undefined]);
+    subject.advance(MINUTE_MS - SECOND_MS);
+    expect(await marks()).toEqual([false, undefined, undefined, undefined]);
+    subject.advance(10 * MINUTE_MS);
+    expect(await marks()).toEqual([false, undefined, undefined, undefined]);
+  });
+
   it.each([
     [
       "a record that does not fit its schema",

@@ -5,27 +5,17 @@ import { isFollowing, type Turn } from "../turn/turn.ts";
 import { forgottenWrite } from "./forgotten.ts";
 import { withoutAgentsWords, withoutPerson } from "./without-person.ts";
 
-/** When a record ends, epoch milliseconds. Null if it stays for good. */
-export type Ends = { id: string; expiresAt: number | null };
-
 /** A job that a person has a part in, or a turn that never got one, with everything about it. */
 export type JobOfPerson = {
   /** Null if it is a turn that never got a job. */
   key: string | null;
   /** All its turns. `goes` is true for what the person asked for. */
-  turns: (Ends & { goes: boolean })[];
-  /** When the job's record ends. Absent if there is none. */
-  expiresAt?: number | null;
-  /** The threads that name one of its turns. */
-  threads: Ends[];
+  turns: { id: string; goes: boolean }[];
+  /** The ids of the threads that name one of its turns. */
+  threadIds: string[];
   /** The tasks of turns that go, and those for the person. */
   taskIds: string[];
 };
-
-/** Keeps a record for as long as it would have been. */
-export function keptUntil({ expiresAt }: Pick<Ends, "expiresAt">, now: number): { ttlMs?: number } {
-  return expiresAt === null ? {} : { ttlMs: Math.max(1, expiresAt - now) };
-}
 
 /**
  * Forgets a person's part in one job, whole: what they asked for goes, and what is about it. Of
@@ -39,29 +29,29 @@ export function forgettingInJob(
   now: number,
 ): Plan<Turn | undefined> {
   const turns = job.turns.map((each) => ({ ...each, turn: read("turn", each.id) }));
-  const threads = job.threads.map((each) => ({ ...each, thread: read("thread", each.id) }));
+  const threads = job.threadIds.map((id) => ({ id, thread: read("thread", id) }));
   const open = openTurn(read, job, threads);
   if (open !== undefined) return { value: open };
   const goneIds = new Set(turns.filter(({ goes }) => goes).map(({ id }) => id));
   const known = job.key === null ? undefined : read("job", job.key);
   const left = turns.find(({ id }) => id === known?.pullRequest?.turnId && !goneIds.has(id))?.turn;
-  const writes: Write[] = turns.flatMap(({ id, turn, goes, ...ends }): Write[] => {
+  const writes: Write[] = turns.flatMap(({ id, turn, goes }): Write[] => {
     // One that can't be read, or has expired, may still be there.
     if (turn === undefined)
       return [{ kind: "turn", id, record: null }, ...(goes ? [forgottenWrite(id)] : [])];
     if (goes) return [{ kind: "turn", id, record: null }, ...[id, ...answeredBy(turn)].map(forgottenWrite)];
     const marks = answeredBy(turn, userId).map(forgottenWrite);
     const record = withoutAgentsWords(withoutPerson(turn, userId, goneIds));
-    return [{ kind: "turn", id, record, ...keptUntil(ends, now) }, ...marks];
+    return [{ kind: "turn", id, record, keepsEnd: true }, ...marks];
   });
-  if (job.key !== null && job.expiresAt !== undefined) {
+  if (job.key !== null) {
     const isLeft = turns.some(({ goes, turn }) => !goes && turn !== undefined);
     const record = known === undefined || !isLeft ? null : jobWithout(known, goneIds);
-    writes.push({ kind: "job", id: job.key, record, ...keptUntil({ expiresAt: job.expiresAt }, now) });
+    writes.push({ kind: "job", id: job.key, record, keepsEnd: true });
   }
-  for (const { id, thread, ...ends } of threads) {
+  for (const { id, thread } of threads) {
     const record = thread === undefined ? null : threadWithout(thread, userId, goneIds);
-    writes.push({ kind: "thread", id, record, ...keptUntil(ends, now) });
+    writes.push({ kind: "thread", id, record, keepsEnd: true });
   }
   const isFollowed = left !== undefined && isFollowing(left, now) && job.taskIds.includes(`watch:${job.key}`);
   const adds = isFollowed ? [watchTask(left, now, true)] : [];

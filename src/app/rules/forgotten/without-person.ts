@@ -1,19 +1,20 @@
 import type { Outcome } from "../turn/outcome.ts";
 import type { QuotedMessage, Request, SharedFile, ThreadMessage } from "../turn/request.ts";
+import type { AppRecords } from "../records.ts";
 import type { Question } from "../thread/question.ts";
 import { type Turn, withQuestions } from "../turn/turn.ts";
 import { FORGOTTEN, FORGOTTEN_WORDS } from "./forgotten.ts";
 
 /**
- * What a turn has of a person: they asked for it, it has words or files of theirs, or it only names
- * them, such as among its followers. Null if nothing.
+ * What a turn has of a person: they asked for it, also if somebody tried it again; it has words
+ * or files of theirs; or it only names them, such as among its followers. Null if nothing.
  */
 export type PartOf = "asked" | "wrote" | "named" | null;
 
 /** Says what a turn has of a person. What others wrote about them doesn't count. */
 export function partOf(turn: Turn, userId: string): PartOf {
   const { request, questions = [] } = turn;
-  if (request.userId === userId) return "asked";
+  if (request.userId === userId || request.retries?.userId === userId) return "asked";
   const isAnswered = questions.some(({ answer }) => answer?.userId === userId);
   if (isAnswered || hasWordsOf(request, userId)) return "wrote";
   return isNamedIn(turn, userId) ? "named" : null;
@@ -28,6 +29,28 @@ export function hasWordsOf(
     (message) =>
       message?.authorId === userId || message?.shows?.some(({ authorId }) => authorId === userId) === true,
   );
+}
+
+/**
+ * True for a record that is a person's as a whole. `of` gives it as its kind. One that can't be
+ * read goes, too: its author can't be told from others.
+ */
+export function goesWhole(
+  of: <K extends keyof AppRecords>(kind: K) => AppRecords[K] | undefined,
+  kind: keyof AppRecords,
+  id: string,
+  userId: string,
+): boolean {
+  if (kind === "person") return id.endsWith(`:${userId}`);
+  if (kind === "draft") {
+    const draft = of(kind);
+    return draft === undefined || hasWordsOf(draft, userId);
+  }
+  if (kind === "reply") {
+    const request = of(kind)?.request;
+    return request === undefined || request.userId === userId || hasWordsOf(request, userId);
+  }
+  return of(kind) === undefined;
 }
 
 /** Somebody else's turn without a person's words, files and name. `goneIds` are turns that go. */

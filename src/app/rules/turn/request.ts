@@ -159,8 +159,11 @@ export const Request = storedObject({
   follows: storedObject({ turnId: z.string() }).optional(),
   /** What its turn does about its job's pull request. Absent for a request in words. */
   act: TurnAct.optional(),
-  /** The turn that this request tries again. */
-  retries: storedObject({ turnId: z.string() }).optional(),
+  /**
+   * The turn that this request tries again. `userId`: whose words those are, since that turn
+   * expires first. Absent if an older version began it.
+   */
+  retries: storedObject({ turnId: z.string(), userId: z.string().optional() }).optional(),
   /** Slack's address for private answers, good for 30 minutes. Null if Slack gave none. */
   responseUrl: z.string().nullable(),
   /** Epoch milliseconds. */

@@ -95,7 +95,7 @@ export class RedisCommits<R extends Kinds> {
       const asides = [...seen.values()].flatMap(({ aside }) => aside ?? []);
       const entries = [
         ...asides.flatMap((aside) => this.#asideEntries(aside)),
-        ...writes.map((write) => this.#entryOf(write)),
+        ...writes.flatMap((write) => this.#entryOf(write, seen) ?? []),
       ];
       const args = [
         ...(claim === undefined ? ["", ""] : [claim.id, claim.token]),
@@ -204,11 +204,18 @@ export class RedisCommits<R extends Kinds> {
     return isSame;
   }
 
-  #entryOf<K extends KindOf<R>>({ kind, id, record, ttlMs }: WriteOf<R, K>): Entry {
+  /** Null if it keeps the end of something that isn't there. */
+  #entryOf<K extends KindOf<R>>(
+    { kind, id, record, ttlMs, keepsEnd }: WriteOf<R, K>,
+    seen: Seen<R>,
+  ): Entry | null {
     const store = this.#options.store.recordsOf(kind);
     const { storage } = store;
-    const entry = record === null ? REMOVED : storage.entry(store.toText(id, record), ttlMs);
-    return { storage, key: storage.keyOf(id), ...entry };
+    const key = storage.keyOf(id);
+    if (record === null) return { storage, key, ...REMOVED };
+    const text = store.toText(id, record);
+    const entry = keepsEnd ? storage.rewritten(text, seen.get(key)?.text) : storage.entry(text, ttlMs);
+    return entry && { storage, key, ...entry };
   }
 
   #asideEntries({ kind, id, key, text }: AsideOfKind<R>): Entry[] {

@@ -70,11 +70,20 @@ export class RedisStorage implements RecordStorage {
    * (empty to keep it for good).
    */
   entry(text: string, ttlMs: number | undefined): { text: string; keep: number | "" } {
-    if (!ttlMs) return { text, keep: "" };
-    const wholeMs = Math.ceil(ttlMs);
+    return this.#until(text, ttlMs ? this.#clock.now() + Math.ceil(ttlMs) : null);
+  }
+
+  /** Like {@link entry}, with the end of the entry before. Null if that has expired. */
+  rewritten(text: string, before: string | undefined): { text: string; keep: number | "" } | null {
+    if (before === undefined || this.current(before) === undefined) return null;
+    return this.#until(text, fromEntryText(before).expiresAt);
+  }
+
+  #until(text: string, expiresAt: number | null): { text: string; keep: number | "" } {
+    if (expiresAt === null) return { text, keep: "" };
     return {
-      text: toEntryText({ text, expiresAt: this.#clock.now() + wholeMs }),
-      keep: wholeMs + REMOVED_AFTER_MS,
+      text: toEntryText({ text, expiresAt }),
+      keep: expiresAt - this.#clock.now() + REMOVED_AFTER_MS,
     };
   }
 

@@ -126,9 +126,10 @@ function decidedOn<R extends Kinds>(
     return text === undefined ? undefined : store.fromText(id, text).record;
   }
 
-  function write<K extends KindOf<R>>({ kind, id, record, ttlMs }: WriteOf<R, K>): void {
+  function write<K extends KindOf<R>>({ kind, id, record, ttlMs, keepsEnd }: WriteOf<R, K>): void {
     const store = recordsOf(kind);
     if (record === null) store.storage.remove(id);
+    else if (keepsEnd) store.storage.rewrite(id, store.toText(id, record));
     else store.storage.write(id, store.toText(id, record), ttlMs);
   }
 

@@ -12,6 +12,8 @@ export const STORAGE_SQL = {
   get: "SELECT value FROM kv WHERE key = ? AND (expires_at IS NULL OR expires_at > ?)",
   set: `INSERT INTO kv (key, value, expires_at) VALUES (?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
+  /** value, key, now */
+  rewrite: "UPDATE kv SET value = ? WHERE key = ? AND (expires_at IS NULL OR expires_at > ?)",
   delete: "DELETE FROM kv WHERE key = ? RETURNING expires_at",
   removeExpired: `DELETE FROM kv WHERE key IN
     (SELECT key FROM kv WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?)`,
@@ -119,6 +121,11 @@ export class SqliteStorage implements RecordStorage {
   write(key: string, value: string, ttlMs?: number): void {
     const expiresAt = ttlMs ? this.#clock.now() + Math.ceil(ttlMs) : null;
     this.#sql(STORAGE_SQL.set).run(`${this.namespace}:${key}`, value, expiresAt);
+  }
+
+  /** Changes an entry in the open transaction, and keeps its end. Does nothing without one. */
+  rewrite(key: string, value: string): void {
+    this.#sql(STORAGE_SQL.rewrite).run(value, `${this.namespace}:${key}`, this.#clock.now());
   }
 
   /** Removes in the open transaction. Returns true if it was there. */
