@@ -1,5 +1,6 @@
 import type { JobDiff } from "../src/shared/contract/diff.ts";
 import type { Message, MessageOf } from "../src/app/rules/ports/notifier.ts";
+import { PRESS_NOT_KEPT } from "../src/app/messages/short-answers.ts";
 import { HOME_OPEN_MAX, HOME_ROWS_MAX, type ListedTurn } from "../src/app/rules/thread/request-list.ts";
 import { makeUpFollowedTurn } from "./news-samples.ts";
 import { LONG, NOON, makeUpJob, makeUpOutcome, makeUpRequest, makeUpResult, makeUpTurn } from "./made-up.ts";
@@ -50,6 +51,7 @@ export const homeSamples: Of<"home"> = [
         moreOpen: 0,
         project: "handbook",
         isPartial: false,
+        looked: null,
         now: NOON + 3 * 86_400_000,
       },
     },
@@ -65,6 +67,7 @@ export const homeSamples: Of<"home"> = [
         moreOpen: 12,
         project: null,
         isPartial: true,
+        looked: { channels: 50, entries: 49 },
         now: NOON + 3 * 86_400_000,
       },
     },
@@ -73,9 +76,19 @@ export const homeSamples: Of<"home"> = [
     "Home tab, nothing yet",
     {
       kind: "home",
-      page: { own: [], team: [], open: [], moreOpen: 0, project: null, isPartial: false, now: NOON },
+      page: {
+        own: [],
+        team: [],
+        open: [],
+        moreOpen: 0,
+        project: null,
+        isPartial: false,
+        looked: null,
+        now: NOON,
+      },
     },
   ],
+  ["Home tab, after a press that failed", { kind: "home", page: { notice: PRESS_NOT_KEPT } }],
   ["Home tab of a guest", { kind: "home", page: { refusal: { kind: "guest" } } }],
 ];
 

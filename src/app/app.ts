@@ -10,6 +10,7 @@ import { configuredProject } from "./rules/ports/job-service.ts";
 import { serviceOf, type ProjectRef } from "./rules/project.ts";
 import type { Backend } from "./backend.ts";
 import { createHealth } from "./health.ts";
+import { whyRefused } from "./intake/access.ts";
 import { registerIntake } from "./intake/index.ts";
 import { createSlackFileReader } from "./slack/slack-file-reader.ts";
 import { createSlackMessageReader } from "./slack/slack-message-reader.ts";
@@ -90,6 +91,7 @@ export function createApp({ config, backend, clock, random, logger, measure = me
     workStatus: createSlackWorkStatus(inSlack),
     contacts,
     jobServices: { of: (project) => configuredProject(services, project) },
+    refusalOf: (who) => whyRefused({ ...shared, access: config.access }, who),
   });
 
   const { limits, access, followUps, helpContact: contact } = config;

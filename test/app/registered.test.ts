@@ -40,7 +40,7 @@ function registered(): Registered {
     series: { of: never, remove: never },
     measure: () => {},
     firstTries: { isRefused: never },
-    notifier: { replyPrivately: never },
+    notifier: { replyPrivately: never, publishHome: never },
     threadReader: { read: never },
     messageReader: { read: never },
     fileReader: { lookUp: never },

@@ -1,5 +1,11 @@
+import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
+import { entryRecord } from "../../src/app/dump/entry-record.ts";
+import { readSqliteSide } from "../../src/app/dump/sqlite-side.ts";
+import { linkedAppends } from "../../src/app/rules/thread/request-list.ts";
+import type { Turn } from "../../src/app/rules/turn/turn.ts";
 import { DEFAULT_API_KEY } from "../../world/job-service/side.ts";
+import { openStored } from "../support/stored-person.ts";
 import { MINUTE_MS, PR, askedFor } from "../support/threads.ts";
 import { ANA, BEN, DOCS, SECRET_CHANNEL, World, type WorldOptions } from "../support/world.ts";
 
@@ -113,6 +119,104 @@ it("tells a guest that only members can use the app, and nothing else", async ()
     "Sorry, only members of this workspace can use Docs Agent. Your message stays in Slack.",
   ]);
 });
+
+it("shows what holds when it is made, also if it waited since a refusal", async () => {
+  const users = [ANA];
+  await using world = await start({
+    env: { ALLOW_GROUPS: "S0WRITERS" },
+    prepare: ({ slack }) =>
+      slack.workspace.addGroup({ id: "S0WRITERS", handle: "writers", name: "Writers", users }),
+  });
+  world.slack.faults.add({
+    method: "views.publish",
+    times: 9,
+    fault: { kind: "error", error: "internal_error" },
+  });
+  await world.slack.person(BEN).openApp("home");
+  await world.pass(MINUTE_MS);
+  users.push(BEN);
+  await world.pass(7 * MINUTE_MS);
+  expect(world.slack.home(BEN)).toBeUndefined();
+  expect(await open(world, BEN)).toContain(HEADS.own);
+});
+
+it("says in the tab what became of a press that couldn't be stored", async () => {
+  await using world = await start();
+  await open(world, ANA);
+  // Another program holds the file, as a careless backup would.
+  const other = new DatabaseSync(world.storePath);
+  other.exec("BEGIN IMMEDIATE");
+  await world.slack.person(ANA).clickInHome({ actionId: "refresh_home" });
+  await world.slack.until(() => lines(world, ANA).length === 2);
+  expect(lines(world, ANA)).toEqual([expect.stringMatching(/^I can't tell whether that was/), "[Refresh]"]);
+  other.exec("ROLLBACK");
+  other.close();
+  await world.slack.person(ANA).clickInHome({ actionId: "refresh_home" });
+  await world.until(() => lines(world, ANA).includes(HEADS.own));
+});
+
+it("has the oldest open pull requests of a busy channel, and asks Slack no more for many channels", async () => {
+  await using world = await start();
+  const { workspace } = world.slack;
+  const oldest = await openedBy(world, BEN, 70);
+  expect((await open(world, BEN)).slice(-21)).toEqual([
+    ...oldest.slice(0, 20).map((title) => expect.stringContaining(title)),
+    "And 50 newer ones.",
+  ]);
+  for (let n = 0; n < 60; n += 1) {
+    workspace.addChannel({ name: `team-${n}`, members: [ANA], withBot: true });
+  }
+  const before = world.slack.calls.length;
+  expect((await open(world, ANA)).at(-1)).toBe(
+    "I looked through 50 channels of yours and the newest 49 pull requests of each, so some may be missing.",
+  );
+  const methods = world.slack.calls.slice(before).map(({ method }) => method);
+  expect(methods.toSorted()).toEqual([
+    "users.conversations",
+    "users.conversations",
+    "users.conversations",
+    "users.info",
+    "views.publish",
+  ]);
+});
+
+/** Stores open pull requests of a person, one each hour. Returns their titles, oldest first. */
+async function openedBy(world: World, userId: string, count: number): Promise<string[]> {
+  const jobId = await ask(world, userId, "fix page 0");
+  world.service.finish(jobId, { status: "completed", prLink: PR });
+  world.service.follow(jobId, { title: "Page 0", openedAt: new Date(MONDAY).toISOString() });
+  await world.pass(15 * MINUTE_MS);
+  await world.stopApp();
+  await using side = readSqliteSide(world.storePath);
+  const turns: Turn[] = [];
+  for await (const entry of side.entries()) turns.push(...[entryRecord("turn", entry) ?? []].flat());
+  const [turn] = turns;
+  const pullRequest = turn?.pullRequest;
+  if (turn === undefined || pullRequest === undefined) throw new Error("no pull request is followed");
+  await using backend = await openStored(world.storePath);
+  const titles = ["Page 0"];
+  for (let n = 1; n < count; n += 1) {
+    const url = `${PR}${n}`;
+    const openedAt = MONDAY + n * 60 * MINUTE_MS;
+    const latest = { ...pullRequest.latest, url, title: `Page ${n},`, openedAt };
+    const id = `command:${n}`;
+    const made = {
+      ...turn,
+      id,
+      request: { ...turn.request, id },
+      pullRequest: { ...pullRequest, url, latest },
+    };
+    await backend.queue.commit(() => ({
+      writes: [{ kind: "turn", id, record: made }],
+      appends: linkedAppends(made.request),
+      value: undefined,
+    }));
+    titles.push(`Page ${n},`);
+  }
+  await backend[Symbol.asyncDispose]();
+  await world.startApp();
+  return titles;
+}
 
 it("is left alone where the app's settings have no Home tab", { tags: "all" }, async () => {
   await using world = await start();

@@ -31,7 +31,7 @@ export type IntakeDeps = Pick<
   ProjectSettings & {
     fileReader: Pick<TaskDeps["fileReader"], "lookUp">;
     queue: Pick<AppQueue, "add" | "commit" | "read">;
-    notifier: Pick<Notifier, "replyPrivately">;
+    notifier: Pick<Notifier, "replyPrivately" | "publishHome">;
     firstTries: Pick<FirstTries, "isRefused">;
     directory: Pick<Directory, "admission" | "groupMembers" | "personName" | "channelName" | "groupName">;
     /** See `Store.isUnsafe`. */

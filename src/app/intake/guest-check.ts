@@ -53,7 +53,8 @@ export function registerGuestCheck(app: App, deps: IntakeDeps): void {
       replace_original: false,
     } as const;
 
-    if (isInHome(args.body) && !isUnchecked) await deps.queue.add(homeTask({ teamId, userId, refusal }));
+    // The tab itself says why.
+    if (isInHome(args.body)) await deps.queue.add(homeTask({ teamId, userId }));
     if ("command" in args) return isUnchecked ? args.next() : args.ack(answer);
     if ("view" in args) {
       const field = firstInput(args.view.blocks);

@@ -65,8 +65,8 @@ export async function answerPress(
   { body, context, respond }: Press,
   answer: PressAnswer,
 ): Promise<void> {
-  // A press in the Home tab or a form has no address for an answer.
-  if (answer === null || !("response_url" in body)) return;
+  if (answer === null) return;
+  if (!("response_url" in body)) return answerInHome({ notifier, logger }, body, answer);
   const thread = threadOfButton(body);
   if (typeof answer === "string" || !("kind" in answer)) {
     const shown = typeof answer === "string" ? { text: answer } : answer;
@@ -76,6 +76,21 @@ export async function answerPress(
   const { userId, responseUrl, ...place } = placeOfPress(body, context);
   const reply = await notifier.replyPrivately({ place, userId, responseUrl }, answer);
   if (!reply.ok) logger.warn({ error: reply.fault.error }, "could not say who may press a button");
+}
+
+const InHome = z.object({ view: z.object({ type: z.literal("home") }), user: z.object({ id: z.string() }) });
+
+/** A press in the Home tab has no address for an answer, so the tab itself shows it. */
+async function answerInHome(
+  { notifier, logger }: Pick<IntakeDeps, "notifier" | "logger">,
+  body: object,
+  answer: Exclude<PressAnswer, null>,
+): Promise<void> {
+  const { data } = InHome.safeParse(body);
+  const notice = typeof answer === "string" ? answer : "text" in answer ? answer.text : undefined;
+  if (data === undefined || notice === undefined) return;
+  const shown = await notifier.publishHome(data.user.id, { kind: "home", page: { notice } });
+  if (!shown.ok) logger.warn({ error: shown.fault.error }, "could not say what became of a press");
 }
 
 /** Who pressed a button, and where to answer them alone. */

@@ -2,7 +2,7 @@ import type { ActionsBlock, KnownBlock } from "@slack/types";
 import { counted } from "../../shared/text/text.ts";
 import type { MessageOf } from "../rules/ports/notifier.ts";
 import { ACTIONS, homeProjectValue, refreshValue } from "./actions.ts";
-import { actions, context, entry, labeled, type Rendered, section, unstyled, type View } from "./blocks.ts";
+import { actions, context, entry, labeled, plainSection, type Rendered, section, unstyled, type View } from "./blocks.ts";
 import { listRow, openRow, PARTIAL } from "./list-message.ts";
 import { dateAndTime } from "./mrkdwn.ts";
 import { refusalMessage } from "./refusal-message.ts";
@@ -10,13 +10,14 @@ import { refusalMessage } from "./refusal-message.ts";
 /** A person's Home tab: their requests, the team's, open pull requests and their settings. */
 export function homeView({ page }: MessageOf<"home">, view: View): Rendered {
   if ("refusal" in page) return refusalMessage(page.refusal, view);
-  const { own, team, open, moreOpen, isPartial, now } = page;
+  if ("notice" in page) return { text: page.notice, blocks: [plainSection(page.notice), ...refresh()] };
+  const { own, team, open, moreOpen, isPartial, looked, now } = page;
   const more = moreOpen === 0 ? [] : [context([`And ${counted(moreOpen, "newer one")}.`])];
   return {
     text: "Docs Agent",
     blocks: [
       section(`As of ${dateAndTime(now)}`),
-      ...actions([labeled(ACTIONS.refreshHome, "Refresh", refreshValue.write({}))]),
+      ...refresh(),
       ...part(
         "Your requests",
         "You have no recent requests. Type `/docs-agent` to make one.",
@@ -32,9 +33,21 @@ export function homeView({ page }: MessageOf<"home">, view: View): Rendered {
         ...more,
       ]),
       ...(isPartial ? [context([PARTIAL])] : []),
+      ...(looked === null ? [] : [context([lookedText(looked)])]),
       ...settings(page.project, view),
     ],
   };
+}
+
+function refresh(): KnownBlock[] {
+  return actions([labeled(ACTIONS.refreshHome, "Refresh", refreshValue.write({}))]);
+}
+
+function lookedText({ channels, entries }: { channels: number; entries: number }): string {
+  return (
+    `I looked through ${counted(channels, "channel")} of yours and the newest ${entries} pull requests of ` +
+    "each, so some may be missing."
+  );
 }
 
 function part(title: string, empty: string, rows: KnownBlock[]): KnownBlock[] {

@@ -53,13 +53,22 @@ export async function list(deps: TaskDeps, given: Task): Promise<Step> {
 
 /** The newest turns of a list, newest first. */
 export async function newestTurns(
-  { records, series }: Pick<TaskDeps, "records" | "series">,
+  deps: Pick<TaskDeps, "records" | "series">,
   list: string,
   max = Infinity,
 ): Promise<Turn[]> {
-  const turnIds = (await series.of(list)).toReversed().slice(0, max);
-  const turns = await Promise.all(turnIds.map((id) => records.get("turn", id)));
-  return turns.filter((turn) => turn !== undefined);
+  return (await newestOf(deps, list, max)).turns;
+}
+
+/** Like {@link newestTurns}. `isAll` is false if the list has older ones. */
+export async function newestOf(
+  { records, series }: Pick<TaskDeps, "records" | "series">,
+  list: string,
+  max: number,
+): Promise<{ turns: Turn[]; isAll: boolean }> {
+  const ids = (await series.of(list)).toReversed();
+  const turns = await Promise.all(ids.slice(0, max).map((id) => records.get("turn", id)));
+  return { turns: turns.filter((turn) => turn !== undefined), isAll: ids.length <= max };
 }
 
 /** Newest first. */

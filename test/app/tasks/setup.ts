@@ -215,6 +215,7 @@ export class TaskRig implements AsyncDisposable {
       threadReader: {
         read: async () => ({ ok: false, fault: { kind: "credentials", error: "missing_scope" } }),
       },
+      refusalOf: async () => null,
       memberships: { channelsOf: async () => ({ channels: new Set(), isComplete: true }) },
       contacts: { last: () => [] },
       jobServices: { of: ({ name, service }) => ({ name, service, jobService }) },

@@ -11,7 +11,7 @@ import { hasStatusMessage, questionSlot, isOutcomeSlot, isPosted, outcomeSlot } 
 import { isNoticeDue } from "../turn/overdue.ts";
 import { shownPreview } from "../words/pull-request-text.ts";
 import { nextNews } from "../turn/turn-pull-request.ts";
-import { PrivateAnswer, Refusal } from "../ports/notifier.ts";
+import { PrivateAnswer } from "../ports/notifier.ts";
 import type { MessageRef } from "../turn/request.ts";
 
 /**
@@ -287,12 +287,7 @@ export function listTask(cause: string, payload: ListPayload): NewTask {
   return { id: `list:${cause}`, type: "list", payload };
 }
 
-/** `refusal` says why the person may not use the app, if so. */
-export const HomePayload = RateLimited.extend({
-  teamId: z.string(),
-  userId: z.string(),
-  refusal: Refusal.optional(),
-});
+export const HomePayload = RateLimited.extend({ teamId: z.string(), userId: z.string() });
 
 /** The task that shows a person's Home tab anew, one per person, with the state when it runs. */
 export function homeTask(payload: z.infer<typeof HomePayload>): NewTask {

@@ -3,7 +3,7 @@ import type { Clock, Logger } from "../../../shared/machine/ports.ts";
 import type { Directory, Memberships } from "./directory.ts";
 import type { Contacts, JobServices } from "./job-service.ts";
 import type { Measure } from "./measure.ts";
-import type { Notifier, WorkStatus } from "./notifier.ts";
+import type { Notifier, Refusal, WorkStatus } from "./notifier.ts";
 import type { AppRecords, TaskRun } from "../records.ts";
 import type { FileReader } from "../thread/files.ts";
 import type { MessageReader, ThreadReader } from "../thread/messages-to-share.ts";
@@ -39,6 +39,8 @@ export type TaskDeps = {
   messageReader: MessageReader;
   fileReader: FileReader;
   memberships: Memberships;
+  /** Why a person may not use the app at a place now, or null if they may. */
+  refusalOf: (who: { userId: string; channelId: string | null }) => Promise<Refusal | null>;
   jobServices: JobServices;
   contacts: Contacts;
   polling: PollingPolicy;

@@ -68,8 +68,11 @@ type Messages = {
   list: ListPage;
   /** To one person alone: the state of their requests and of the channel's. */
   overview: Overview;
-  /** In a person's Home tab. `refusal`: why they may not use the app. */
-  home: { page: HomePage | { refusal: Refusal } };
+  /**
+   * In a person's Home tab. `refusal`: why they may not use the app. `notice`: what became of their
+   * press in it, since a press there has no other answer.
+   */
+  home: { page: HomePage | { refusal: Refusal } | { notice: string } };
   /**
    * To one person alone: what the turn's job changes, by its words. `rest` is where the raw change
    * is: a file that was sent, or the pull request's page because this message can't have all of it.

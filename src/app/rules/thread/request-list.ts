@@ -153,8 +153,10 @@ export type HomePage = {
   moreOpen: number;
   /** The name of the project that they chose last, if any. */
   project: string | null;
-  /** True if some of their channels aren't known or were left out. */
+  /** True if Slack didn't list all of their channels. */
   isPartial: boolean;
+  /** What was looked through, if that wasn't all: channels, and pull requests of each. */
+  looked: { channels: number; entries: number } | null;
   /** The time that ages are counted to, epoch milliseconds. */
   now: number;
 };
