@@ -2,7 +2,17 @@ import type { ActionsBlock, KnownBlock } from "@slack/types";
 import { counted } from "../../shared/text/text.ts";
 import type { MessageOf } from "../rules/ports/notifier.ts";
 import { ACTIONS, homeProjectValue, refreshValue } from "./actions.ts";
-import { actions, context, entry, labeled, plainSection, type Rendered, section, unstyled, type View } from "./blocks.ts";
+import {
+  actions,
+  context,
+  entry,
+  labeled,
+  plainSection,
+  type Rendered,
+  section,
+  unstyled,
+  type View,
+} from "./blocks.ts";
 import { listRow, openRow, PARTIAL } from "./list-message.ts";
 import { dateAndTime } from "./mrkdwn.ts";
 import { refusalMessage } from "./refusal-message.ts";

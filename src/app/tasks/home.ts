@@ -27,7 +27,7 @@ const CHANNELS_MAX = 50;
 const OF_CHANNEL_MAX = 10;
 /** The most of the person's own requests. */
 const OWN_MAX = 50;
-/** The most requests with a pull request, in all lists together. Four lists have all that is kept. */
+/** The most requests with a pull request, in all lists together: all that four lists keep. */
 const LINKED_MAX = 2_500;
 
 /**
