@@ -1,25 +1,15 @@
 import { existsSync } from "node:fs";
-import { Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import { StartError } from "../shared/errors.ts";
-import type { Clock } from "../shared/machine/ports.ts";
 import { lineText } from "../service/commands/show.ts";
 import { type DoctorOptions, examine } from "./doctor.ts";
 import { envFileFindings } from "./env-file-findings.ts";
 import type { LivePlace } from "./live-findings.ts";
 import { closingWords, type DoctorFinding, findingText } from "../service/cli/finding.ts";
-import { beforeOptions } from "../shared/machine/this-copy.ts";
+import { commandNamed, type CommandProcess } from "../shared/machine/command-line.ts";
 
-type ProgramDeps = {
-  version: string;
-  /** A file's variables are added to it. */
-  env: Record<string, string | undefined>;
-  clock: Clock;
-  write: (text: string) => void;
-  /** Writes beside the result. */
-  say: (text: string) => void;
-  /** Called with false if anything has to be mended. */
-  onEnd: (ok: boolean) => void;
-};
+/** A file's variables are added to `env`. */
+type ProgramDeps = Omit<CommandProcess, "input" | "isTerminal">;
 
 type Options = Omit<DoctorOptions, "configPath" | "live"> & {
   env?: string;
@@ -42,8 +32,8 @@ level is ok, warn or fault, and todo may be null.
 /** The command line of the doctor. For a wrong option, it throws commander's error. */
 export function createDoctorProgram(deps: ProgramDeps): Command {
   const { version, env, clock, say } = deps;
-  return new Command(beforeOptions("doctor"))
-    .description("Tries everything that the Slack app and the job service need, and says what to do.")
+  const about = "Tries everything that the Slack app and the job service need, and says what to do.";
+  return commandNamed("doctor", { version, about, after: AFTER })
     .option("--env <path>", "the file with the variables of both programs (default: .env, if it is there)")
     .addOption(
       new Option("--config <path>", "the job service's settings file")
@@ -57,9 +47,6 @@ export function createDoctorProgram(deps: ProgramDeps): Command {
     .option("--channel <id>", "a Slack channel: a message is posted there, changed and deleted")
     .option("--branch <name>", "a new branch: a draft of it is opened and closed, and it is removed")
     .option("--json", "write the findings as JSON", false)
-    .addHelpText("after", AFTER)
-    .version(version)
-    .exitOverride()
     .action(
       async (
         {

@@ -1,5 +1,4 @@
-import { createSystemClock } from "../shared/machine/clock-and-log.ts";
-import { runCommands } from "../shared/machine/command-line.ts";
+import { runCommand } from "../shared/machine/command-line.ts";
 import { onStopSignal } from "../shared/machine/stop-signals.ts";
 import { createSetupProgram } from "./program.ts";
 
@@ -11,14 +10,4 @@ onStopSignal(() => {
   stop();
 });
 
-await runCommands((version) =>
-  createSetupProgram({
-    version,
-    env: process.env,
-    clock: createSystemClock(),
-    write: (text) => process.stdout.write(text),
-    input: process.stdin,
-    isTerminal: process.stdin.isTTY === true,
-    stopped,
-  }).parseAsync(),
-);
+await runCommand(process.env, (own) => createSetupProgram({ ...own, stopped }));

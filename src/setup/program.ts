@@ -1,23 +1,15 @@
-import type { Readable } from "node:stream";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { isSafeHttpUrl } from "../service/config/repository.ts";
-import { type Env, serviceProxy } from "../service/config/env.ts";
+import { serviceProxy } from "../service/config/env.ts";
 import { fetchThrough } from "../shared/machine/dispatcher.ts";
-import type { Clock } from "../shared/machine/ports.ts";
 import { TerminalPrompt } from "./terminal-prompt.ts";
 import { Programs } from "./programs.ts";
 import { Session, type SetupOptions } from "./session.ts";
 import { SetupRun } from "./setup-run.ts";
 import { DATA_DIR } from "./service-settings.ts";
-import { beforeOptions } from "../shared/machine/this-copy.ts";
+import { commandNamed, type CommandProcess } from "../shared/machine/command-line.ts";
 
-type ProgramDeps = {
-  version: string;
-  env: Env;
-  clock: Clock;
-  write: (text: string) => void;
-  input: Readable;
-  isTerminal: boolean;
+type ProgramDeps = Omit<CommandProcess, "say" | "onEnd"> & {
   /** Resolves once the process is asked to stop. */
   stopped: Promise<unknown>;
 };
@@ -38,11 +30,10 @@ Secrets go to .env alone, which only you can read.
 /** The command line of the setup. For a wrong option, it throws commander's error. */
 export function createSetupProgram(deps: ProgramDeps): Command {
   const { version, env, clock, write, stopped } = deps;
-  return new Command(beforeOptions("setup"))
-    .description(
-      "Sets up the Slack app and the job service on a page of this machine: tries each answer, writes " +
-        ".env and service.yml, and starts both programs.",
-    )
+  const about =
+    "Sets up the Slack app and the job service on a page of this machine: tries each answer, writes " +
+    ".env and service.yml, and starts both programs.";
+  return commandNamed("setup", { version, about, after: AFTER })
     .option("--folder <path>", "the folder for .env and service.yml", ".")
     .option("--port <number>", "the page's port (0: any free one)", asPort, 0)
     .option("--code-host-url <url>", "the API, for GitHub Enterprise", asUrl, "https://api.github.com")
@@ -56,9 +47,6 @@ export function createSetupProgram(deps: ProgramDeps): Command {
     .option("--update-manifest", "bring this version's manifest into the Slack app, and end", false)
     .option("--app-id <id>", "the Slack app's id for that, where SLACK_APP_TOKEN doesn't have it")
     .option("--yes", "update the manifest without asking", false)
-    .addHelpText("after", AFTER)
-    .version(version)
-    .exitOverride()
     .action(async ({ port, terminal, updateManifest: isUpdate, appId, yes, ...options }: Options) => {
       // Both programs read their settings, and relative paths in them, from there.
       process.chdir(options.folder);

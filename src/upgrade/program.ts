@@ -1,21 +1,9 @@
-import type { Readable } from "node:stream";
-import { Command } from "commander";
-import type { Env } from "../service/config/env.ts";
+import type { Command } from "commander";
 import { TerminalPrompt } from "../setup/terminal-prompt.ts";
-import type { Clock } from "../shared/machine/ports.ts";
-import { beforeOptions } from "../shared/machine/this-copy.ts";
+import { commandNamed, type CommandProcess } from "../shared/machine/command-line.ts";
 import { Upgrade } from "./upgrade.ts";
 
-type ProgramDeps = {
-  version: string;
-  env: Env;
-  clock: Clock;
-  write: (text: string) => void;
-  input: Readable;
-  isTerminal: boolean;
-  /** Called with false if the newer version has faults. */
-  onEnd: (isWell: boolean) => void;
-};
+type ProgramDeps = Omit<CommandProcess, "say">;
 
 const AFTER = `
 What it does: installs the package beside what runs, asks its doctor, stops the programs, copies their
@@ -28,14 +16,11 @@ Exit codes: 0 the version is installed and all is well, 1 it isn't, 2 wrong usag
 /** The command line that installs a version, or brings a newer one. */
 export function createUpgradeProgram(deps: ProgramDeps): Command {
   const { version, env, clock, write, input, isTerminal } = deps;
-  return new Command(beforeOptions("upgrade"))
-    .description("Installs a version of Docs Agent from its package, or brings a newer one.")
+  const about = "Installs a version of Docs Agent from its package, or brings a newer one.";
+  return commandNamed("upgrade", { version, about, after: AFTER })
     .argument("<package>", "the file that npm pack makes, such as docs-agent-slack-0.2.0.tgz")
     .option("--folder <path>", "the installation's folder", "/opt/docs-agent")
     .option("--yes", "stop and start the programs without asking", false)
-    .addHelpText("after", AFTER)
-    .version(version)
-    .exitOverride()
     .action(async (file: string, { folder, yes: isSure }: { folder: string; yes: boolean }) => {
       const agree = async (question: string) => {
         if (isSure) return true;

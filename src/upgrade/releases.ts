@@ -5,15 +5,15 @@ import { z } from "zod";
 import type { Env } from "../service/config/env.ts";
 import { codeOf } from "../shared/errors.ts";
 import { jsonOf } from "../shared/text/text.ts";
-import { pointTo, moveTo } from "./durable.ts";
+import { moveTo, pointTo, refuseLink } from "./durable.ts";
 import { runToEnd } from "./run-to-end.ts";
-import { UpgradeError } from "./rules.ts";
+import { UpgradeError, Version } from "./rules.ts";
 
 const UNPACK_MS = 2 * 60_000;
 const INSTALL_MS = 15 * 60_000;
 const About = z.object({
   name: z.literal("docs-agent-slack"),
-  version: z.string().regex(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/),
+  version: Version,
 });
 /** The command of the package. */
 const BIN = "dist/docs-agent-slack.cjs";
@@ -30,6 +30,7 @@ export class Releases {
     // Whoever runs the programs reads them, whatever rights this process gives files by default.
     process.umask(0o022);
     mkdirSync(this.#folder, { recursive: true });
+    refuseLink(this.#folder);
   }
 
   /** The release that the programs run, by its folder's name, or null. */

@@ -6,6 +6,15 @@ export class UpgradeError extends DocsAgentError {
   readonly code = "upgrade";
 }
 
+/** The units of systemd, in the order in which they start. */
+export const UNITS = ["docs-agent-service", "docs-agent"] as const;
+export type Unit = (typeof UNITS)[number];
+
+/** A version as a package has it. */
+export const Version = z.string().regex(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/);
+/** A release's folder: a version and the beginning of its package's hash. */
+const Release = z.string().regex(/^\d+\.\d+\.\d+(?:-[\w.]+)?-[0-9a-f]{8}$/);
+
 /**
  * An upgrade under way, as `upgrade.json` keeps it from the moment before the programs are stopped
  * until its end. Releases are named by their folders.
@@ -13,12 +22,15 @@ export class UpgradeError extends DocsAgentError {
 export const UpgradeJournal = z.object({
   version: z.literal(1),
   /** Null if there was no release before. */
-  from: z.string().nullable(),
-  to: z.string(),
+  from: Release.nullable(),
+  to: Release,
   /** The units that ran before. */
-  units: z.array(z.string()),
+  units: z.array(z.enum(UNITS)),
   /** The folder with the state as the release before left it. Null until it is whole. */
-  backup: z.string().nullable(),
+  backup: z
+    .string()
+    .regex(/^backups\/\d{14}$/)
+    .nullable(),
   /** True once it was decided to go back. */
   isBack: z.boolean(),
 });

@@ -1,24 +1,16 @@
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, lstatSync, mkdirSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
-import { parseEnv } from "node:util";
 import { loadServiceConfig, type ServiceConfig } from "../service/config/config.ts";
 import type { Env } from "../service/config/env.ts";
 import { stateFileOf } from "../service/jobs/state-file.ts";
 import { DEFAULT_STORE_URL } from "../app/dump/program.ts";
+import { readEnvFile } from "../shared/machine/env-file.ts";
 import type { Clock } from "../shared/machine/ports.ts";
 import { ownFile } from "../shared/store/sqlite/file-owner.ts";
 import { StoreInUseError } from "../shared/store/store-errors.ts";
-import { moveTo } from "./durable.ts";
+import { copyFor, moveTo, refuseLink } from "./durable.ts";
+import { UpgradeError } from "./rules.ts";
 import { isRedisUrl } from "../shared/store/redis/redis-location.ts";
 
 const SETTINGS = [".env", "service.yml"];
@@ -48,11 +40,15 @@ export class StoredState {
   readonly isOnRedis: boolean;
   readonly #files: readonly StateFile[];
 
-  /** Reads the settings in the folder. Throws if the job service's can't be read. */
+  /**
+   * Reads the settings in the folder. Throws if the job service's can't be read, if something is a
+   * link, or if a state file isn't the settings' owner's: root would change a file of another's.
+   */
   constructor(folder: string, clock: Clock) {
     this.#folder = folder;
     this.#clock = clock;
-    this.#env = existsSync(join(folder, ".env")) ? parseEnv(readFileSync(join(folder, ".env"), "utf8")) : {};
+    for (const name of this.#settings()) refuseLink(join(folder, name));
+    this.#env = readEnvFile(join(folder, ".env"));
     const url = this.#env["STORE_URL"]?.trim() || DEFAULT_STORE_URL;
     this.isOnRedis = isRedisUrl(url);
     const settings = join(folder, "service.yml");
@@ -63,6 +59,12 @@ export class StoredState {
         : []),
       ...(this.#service === null ? [] : [{ of: "service" as const, path: stateFileOf(this.#service) }]),
     ].filter(({ path }) => existsSync(path));
+    const owner = this.owner();
+    for (const { path } of this.#files) {
+      refuseLink(path);
+      if (owner === null || lstatSync(path).uid === owner.uid) continue;
+      throw new UpgradeError(`${path} isn't a file of the user who has the settings. Give it to them.`);
+    }
   }
 
   /** Where a unit's program answers whether it can take requests. Null if that isn't known. */
@@ -74,15 +76,19 @@ export class StoredState {
 
   /** True if there are settings. */
   hasSettings(): boolean {
-    return SETTINGS.some((name) => existsSync(join(this.#folder, name)));
+    return this.#settings().length > 0;
+  }
+
+  #settings(): string[] {
+    return SETTINGS.filter((name) => existsSync(join(this.#folder, name)));
   }
 
   /** The user whose settings these are, if this process may act for them, or null. */
   owner(): { uid: number; gid: number } | null {
     if (process.getuid?.() !== 0) return null;
-    const [name] = SETTINGS.filter((each) => existsSync(join(this.#folder, each)));
+    const [name] = this.#settings();
     if (name === undefined) return null;
-    const { uid, gid } = statSync(join(this.#folder, name));
+    const { uid, gid } = lstatSync(join(this.#folder, name));
     return uid === 0 ? null : { uid, gid };
   }
 
@@ -106,15 +112,15 @@ export class StoredState {
   /** Copies files and settings into a new folder. */
   async copyTo(backupFolder: string): Promise<void> {
     const made = `${backupFolder}.new`;
-    mkdirSync(made, { recursive: true, mode: 0o700 });
+    mkdirSync(dirname(made), { recursive: true, mode: 0o700 });
+    refuseLink(dirname(made));
+    rmSync(made, { recursive: true, force: true });
+    mkdirSync(made, { mode: 0o700 });
     for (const { of, path } of this.#files) {
       using db = new DatabaseSync(path);
       await backup(db, join(made, `${of}.sqlite`));
     }
-    for (const name of SETTINGS.filter((each) => existsSync(join(this.#folder, each)))) {
-      copyFileSync(join(this.#folder, name), join(made, name));
-      chmodSync(join(made, name), 0o600);
-    }
+    for (const name of this.#settings()) copyFor(null, join(this.#folder, name), join(made, name));
     moveTo(made, backupFolder);
   }
 
@@ -139,10 +145,7 @@ export class StoredState {
   restore(backupFolder: string): void {
     for (const { of, path } of this.#files) {
       const made = `${path}-restored`;
-      const { uid, gid } = statSync(path);
-      copyFileSync(join(backupFolder, `${of}.sqlite`), made);
-      chmodSync(made, 0o600);
-      chownSync(made, uid, gid);
+      copyFor(lstatSync(path), join(backupFolder, `${of}.sqlite`), made);
       for (const ending of ["-wal", "-shm"]) rmSync(`${path}${ending}`, { force: true });
       moveTo(made, path);
     }

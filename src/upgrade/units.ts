@@ -1,9 +1,7 @@
 import type { Env } from "../service/config/env.ts";
 import { runToEnd } from "./run-to-end.ts";
-import { UpgradeError } from "./rules.ts";
+import { type Unit, UNITS, UpgradeError } from "./rules.ts";
 
-/** In the order in which they start. */
-const UNITS = ["docs-agent-service", "docs-agent"];
 /** More than a unit's own time for a stop. */
 const LIMIT_MS = 3 * 60_000;
 
@@ -16,7 +14,7 @@ export class Units {
   }
 
   /** Those that run, or that systemd keeps starting. None where there is no systemd. */
-  async running(): Promise<string[]> {
+  async running(): Promise<Unit[]> {
     const states = await Promise.all(UNITS.map(async (unit) => ({ unit, state: await this.#stateOf(unit) })));
     return states
       .filter(({ state }) => ["active", "activating", "failed"].includes(state))

@@ -1,7 +1,11 @@
 import { readFileSync } from "node:fs";
-import { CommanderError } from "commander";
+import type { Readable } from "node:stream";
+import { Command, CommanderError } from "commander";
 import { z } from "zod";
 import { codeOf, shownError } from "../errors.ts";
+import { createSystemClock } from "./clock-and-log.ts";
+import type { Clock } from "./ports.ts";
+import { beforeOptions, type ProgramName } from "./this-copy.ts";
 
 const PACKAGE = new URL("../../../package.json", import.meta.url);
 const Version = z.object({ version: z.string() });
@@ -11,6 +15,51 @@ const WRONG_USAGE = 2;
 /** The version of this copy. */
 export function packageVersion(): string {
   return Version.parse(JSON.parse(readFileSync(PACKAGE, "utf8"))).version;
+}
+
+/** What a program that is one command has of its process. */
+export type CommandProcess = {
+  version: string;
+  env: Record<string, string | undefined>;
+  clock: Clock;
+  write: (text: string) => void;
+  /** Writes beside the result. */
+  say: (text: string) => void;
+  input: Readable;
+  isTerminal: boolean;
+  /** Called with false if it ends with something to mend. */
+  onEnd: (isWell: boolean) => void;
+};
+
+/** Runs a program that is one command, in this process with this environment. */
+export function runCommand(
+  env: CommandProcess["env"],
+  create: (process: CommandProcess) => Command,
+): Promise<never> {
+  return runCommands((version) =>
+    create({
+      version,
+      env,
+      clock: createSystemClock(),
+      write: (text) => process.stdout.write(text),
+      say: (text) => process.stderr.write(text),
+      input: process.stdin,
+      isTerminal: process.stdin.isTTY === true,
+      onEnd: (isWell) => (process.exitCode = isWell ? 0 : 1),
+    }).parseAsync(),
+  );
+}
+
+/** The command of a program. For a wrong option, it throws commander's error. */
+export function commandNamed(
+  name: ProgramName,
+  { version, about, after }: { version: string; about: string; after: string },
+): Command {
+  return new Command(beforeOptions(name))
+    .description(about)
+    .addHelpText("after", after)
+    .version(version)
+    .exitOverride();
 }
 
 /**

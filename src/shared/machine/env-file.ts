@@ -34,6 +34,13 @@ export function loadEnvFile(path: string, env: Record<string, string | undefined
   return shadowed;
 }
 
+/** The variables of a file, which has none if it isn't there. Throws an {@link EnvFileError}. */
+export function readEnvFile(path: string): Record<string, string | undefined> {
+  const env: Record<string, string | undefined> = {};
+  loadEnvFile(path, env);
+  return env;
+}
+
 const SETTING = /^(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/;
 const QUOTES = /^["'`]/;
 

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import {
   constants,
   accessSync,
-  chmodSync,
   closeSync,
   existsSync,
+  fchmodSync,
   mkdirSync,
   openSync,
   realpathSync,
@@ -88,9 +88,15 @@ export function ownership(db: DatabaseSync, path: string): () => void {
 
 /**
  * Makes the file readable for this user alone, because people's words are in it. SQLite gives its
- * other files the same rights.
+ * other files the same rights. It follows no link: where root upgrades, another user may have put
+ * one there that leads to a file of root's.
  */
 export function keepPrivate(path: string): void {
-  closeSync(openSync(path, "a", 0o600));
-  chmodSync(path, 0o600);
+  const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
+  const file = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+  try {
+    fchmodSync(file, 0o600);
+  } finally {
+    closeSync(file);
+  }
 }
