@@ -43,6 +43,8 @@ export class Session {
     this.#stateFile = this.file(STATE_FILE);
     this.#state = readSetupState(this.#stateFile);
     this.#envFile = new EnvFile(this.file(".env"), () => clock.wallMs(), this.#state.ownsEnv);
+    // What is wrong with it is said before anything else.
+    this.#envFile.read();
   }
 
   /** A path in the folder. */

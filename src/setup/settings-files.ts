@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
-import { parseEnv } from "node:util";
 import { StartError } from "../shared/errors.ts";
+import { readEnvFile } from "../shared/machine/env-file.ts";
 import { writePrivateFile } from "./setup-state.ts";
 import { commandOf } from "../shared/machine/this-copy.ts";
 
@@ -46,9 +46,9 @@ export class EnvFile {
     this.#file = new SettingsFile(path, nowMs, isOurs);
   }
 
-  /** Its variables. */
+  /** Its variables. Throws an `EnvFileError` if nobody can have meant a line of it. */
   read(): Record<string, string | undefined> {
-    return { ...parseEnv(this.#file.text()) };
+    return readEnvFile(this.#file.path);
   }
 
   /**

@@ -37,11 +37,20 @@ export function startStep(programs: Programs): SetupStep {
       }
       // Both programs may run already, and would keep their ports.
       await programs.stop();
-      const port = await freePort(session.state.isWritten ? portBefore(session) : SERVICE_PORT);
+      const kept = portsBefore(session);
+      const taken = await takenOf(Object.values(kept));
+      if (taken !== undefined) {
+        return yield entryFault(
+          "Ports",
+          `Port ${taken}, which the settings have, is in use.`,
+          "If the programs run already, stop them: systemctl stop docs-agent docs-agent-service",
+        );
+      }
+      const port = kept.service ?? (await freePort(SERVICE_PORT));
       const settings = serviceSettings({ repository, agent }, session, port);
       const file = new SettingsFile(session.file("service.yml"), () => session.clock.wallMs());
       file.replace(settingsText(settings, session.clock.wallMs()));
-      const appPort = await freePort(Number(envValue(session.env(), "PORT") ?? APP_PORT));
+      const appPort = kept.app ?? (await freePort(APP_PORT));
       session.keepVariables({
         DOCS_AGENT_BASE_URL: `http://127.0.0.1:${port}`,
         DOCS_AGENT_PROJECT_ID: SETUP_PROJECT,
@@ -86,21 +95,36 @@ async function startOf(name: "service" | "app", programs: Programs): Promise<Doc
   return { ...about, level: "fault", found: `It ended: ${said}`, todo: `See ${log}, and try again.` };
 }
 
-function portBefore(session: Session): number {
-  const port = URL.parse(envValue(session.env(), "DOCS_AGENT_BASE_URL") ?? "")?.port;
-  return Number(port) || SERVICE_PORT;
+/** The ports that the settings have, which programs may use that somebody else starts. */
+function portsBefore(session: Session): { service?: number; app?: number } {
+  const env = session.env();
+  const { isWritten } = session.state;
+  const url = URL.parse(envValue(env, "DOCS_AGENT_BASE_URL") ?? "");
+  const service = url?.hostname === "127.0.0.1" ? Number(url.port) : 0;
+  const app = Number(envValue(env, "PORT") ?? 0);
+  return {
+    ...((service > 0 || isWritten) && { service: service || SERVICE_PORT }),
+    ...((app > 0 || isWritten) && { app: app || APP_PORT }),
+  };
+}
+
+async function takenOf(ports: readonly number[]): Promise<number | undefined> {
+  for (const port of ports) if ((await listenOn(port)) === null) return port;
+  return undefined;
 }
 
 /** The port if it is free, else another. */
 async function freePort(wanted: number): Promise<number> {
-  for (const port of [wanted, 0]) {
-    try {
-      const where = { host: "127.0.0.1", port, remedy: "", graceMs: 0 };
-      await using listening = await listenWith(() => createServer(), where);
-      return Number(new URL(listening.url).port);
-    } catch {
-      // Another program listens there, so any other port will do.
-    }
+  return (await listenOn(wanted)) ?? (await listenOn(0)) ?? wanted;
+}
+
+/** Listens for a moment. Null if another program listens there. */
+async function listenOn(port: number): Promise<number | null> {
+  try {
+    const where = { host: "127.0.0.1", port, remedy: "", graceMs: 0 };
+    await using listening = await listenWith(() => createServer(), where);
+    return Number(new URL(listening.url).port);
+  } catch {
+    return null;
   }
-  return wanted;
 }
