@@ -11,6 +11,10 @@ type LinkOptions = {
 export class RedisLink {
   readonly #options: LinkOptions;
   readonly #waiters = new Set<() => void>();
+  /** Clients whose attempt to connect is under way. To close one of them would leave its socket. */
+  readonly #trying = new Set<RedisClientType>();
+  /** Those of them that are closed as soon as it isn't. */
+  readonly #late = new Set<RedisClientType>();
   #client: RedisClientType;
 
   constructor(options: LinkOptions) {
@@ -25,7 +29,7 @@ export class RedisLink {
 
   /** Resolves once it is ready. Rejects if the first attempt fails at a program's start. */
   async connect(): Promise<void> {
-    await this.#client.connect();
+    await this.#connect();
   }
 
   /** Resolves once it is ready, or after `ms`. */
@@ -44,21 +48,38 @@ export class RedisLink {
     this.close();
     this.#client = this.#make();
     // It tries until it succeeds or is closed.
-    this.#client.connect().catch(noop);
+    this.#connect().catch(noop);
   }
 
   /** Idempotent. Commands without an answer are lost. */
   close(): void {
-    if (this.#client.isOpen) this.#client.destroy();
+    const client = this.#client;
+    if (!client.isOpen) return;
+    if (this.#trying.has(client)) this.#late.add(client);
+    else client.destroy();
+  }
+
+  async #connect(): Promise<void> {
+    this.#trying.add(this.#client);
+    await this.#client.connect();
+  }
+
+  /** An attempt to connect has ended. */
+  #tried(client: RedisClientType): void {
+    this.#trying.delete(client);
+    if (this.#late.delete(client) && client.isOpen) client.destroy();
   }
 
   #make(): RedisClientType {
     const client = this.#options.makeClient();
+    client.on("reconnecting", () => this.#trying.add(client));
     client.on("error", (thrown: unknown) => {
+      this.#tried(client);
       if (client === this.#client) this.#options.onError(thrown);
     });
     client.on("ready", () => {
-      if (client !== this.#client) return;
+      this.#tried(client);
+      if (client !== this.#client || !client.isOpen) return;
       this.#options.onReady(client);
       for (const resolve of this.#waiters) resolve();
     });
