@@ -60,18 +60,28 @@ export function* projectFindings(
   }
 }
 
-/** Says if both programs would serve metrics at the same port of this machine. */
+/** Says if both programs would serve metrics at the same address of this machine. */
 export function* metricsFindings(
   { metricsAddress: app }: Pick<Config, "metricsAddress">,
   { metricsAddress: service }: Pick<ServiceConfig, "metricsAddress">,
 ): Generator<DoctorFinding> {
   if (app === null || service === null) return;
   const about = { of: OF, part: "metrics", tried: "compared METRICS_ADDRESS with metrics.address" };
-  if (app.port !== service.port || app.port === 0) {
+  if (!isSameAddress(app, service)) {
     yield { ...about, level: "ok", found: "both have addresses of their own", todo: null };
     return;
   }
-  const found = `both programs would serve metrics at port ${app.port}`;
+  const found = `both programs would serve metrics at port ${app.port} of ${app.host}`;
   const todo = "Give the job service another port: metrics.address in its settings.";
   yield { ...about, level: "fault", found, todo };
+}
+
+type Address = NonNullable<Config["metricsAddress"]>;
+
+/** These stand for all addresses of a machine. */
+const ANY = new Set(["0.0.0.0", "::"]);
+
+function isSameAddress(one: Address, other: Address): boolean {
+  if (one.port !== other.port || one.port === 0) return false;
+  return one.host === other.host || ANY.has(one.host) || ANY.has(other.host);
 }

@@ -1,4 +1,4 @@
-import { runCommand } from "../shared/machine/command-line.ts";
+import { runAsCommand } from "../shared/machine/command-line.ts";
 import { createDoctorProgram } from "./program.ts";
 
-await runCommand(process.env, createDoctorProgram);
+await runAsCommand(process.env, createDoctorProgram);

@@ -664,6 +664,11 @@ it("takes no dataDir with a path that is too long for sockets in it", async () =
   );
 });
 
+it("takes no dataDir below /proc, where making folders never ends", async () => {
+  const told = await faultsOf({ ...withProject({}), dataDir: "/proc/docs-agent/data" });
+  expect(told).toContain("dataDir must be on a disk. Nobody can make files in /proc/docs-agent/data.");
+});
+
 it("takes no dataDir in a git work tree, and lets no agent read it", async () => {
   await using dir = await openTempDir();
   mkdirSync(dir.file("checkout/.git"), { recursive: true });

@@ -52,6 +52,9 @@ export function dataDirFaults(name: string, dataDir: string): string[] {
         `sockets are in it. ${dataDir} is longer.`,
     );
   }
+  if (/^\/(?:proc|sys)(?:\/|$)/.test(realPathOf(dataDir))) {
+    faults.push(`${name} must be on a disk. Nobody can make files in ${dataDir}.`);
+  }
   const workTree = workTreeOf(dataDir);
   if (workTree !== null) {
     faults.push(

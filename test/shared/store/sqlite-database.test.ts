@@ -12,6 +12,7 @@ import {
   openSqliteDatabase,
   transaction,
 } from "../../../src/shared/store/sqlite/sqlite-database.ts";
+import { resolveFile } from "../../../src/shared/store/sqlite/file-owner.ts";
 import { spawnNode } from "../../support/child-process.ts";
 import { ManualClock } from "../../../world/clock/manual-clock.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
@@ -208,6 +209,10 @@ describe("SQLite database that cannot be used", () => {
       ),
     });
     await expect(open(path)).rejects.toMatchObject({ code: "store_unavailable" });
+  });
+
+  it("says so when no folder can be made there, such as below /proc", () => {
+    expect(() => resolveFile("/proc/docs-agent/data/state.sqlite")).toThrow(/^The store \/proc\/docs-agent\/data\/state/);
   });
 
   it("says so when the path is a folder, or leads through a file", async () => {

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { codeOf } from "../../errors.ts";
 import type { Clock } from "../../machine/ports.ts";
 import { StoreInUseError, StoreUnavailableError, sqliteCodeOf, toStoreError } from "../store-errors.ts";
 
@@ -22,11 +23,24 @@ const SQLITE_BUSY = 5;
 export function resolveFile(path: string): string {
   const absolute = resolve(path);
   try {
-    mkdirSync(dirname(absolute), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(absolute));
     if (existsSync(absolute)) return realpathSync(absolute);
     return join(realpathSync(dirname(absolute)), basename(absolute));
   } catch (thrown) {
     throw toStoreError(absolute, thrown);
+  }
+}
+
+/** Node's own `recursive` never ends below /proc. */
+function makeFolders(path: string): void {
+  const missing: string[] = [];
+  for (let at = path; !existsSync(at); at = dirname(at)) missing.unshift(at);
+  for (const folder of missing) {
+    try {
+      mkdirSync(folder, { mode: 0o700 });
+    } catch (thrown) {
+      if (codeOf(thrown) !== "EEXIST") throw thrown;
+    }
   }
 }
 
