@@ -1,4 +1,4 @@
-import { runCommand } from "../shared/machine/command-line.ts";
+import { runAsCommand } from "../shared/machine/command-line.ts";
 import { onStopSignal } from "../shared/machine/stop-signals.ts";
 import { createSetupProgram } from "./program.ts";
 
@@ -10,4 +10,4 @@ onStopSignal(() => {
   stop();
 });
 
-await runCommand(process.env, (own) => createSetupProgram({ ...own, stopped }));
+await runAsCommand(process.env, (own) => createSetupProgram({ ...own, stopped }));

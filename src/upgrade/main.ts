@@ -1,4 +1,4 @@
-import { runCommand } from "../shared/machine/command-line.ts";
+import { runAsCommand } from "../shared/machine/command-line.ts";
 import { createUpgradeProgram } from "./program.ts";
 
-await runCommand(process.env, createUpgradeProgram);
+await runAsCommand(process.env, createUpgradeProgram);

@@ -16,7 +16,7 @@ import {
 } from "../rules/thread/request-list.ts";
 import type { Turn } from "../rules/turn/turn.ts";
 import type { Task } from "../../shared/queue/task-queue.ts";
-import { listedGroup, newestOf, newestTurns } from "./list.ts";
+import { listedGroup, newestTurnsOf, newestTurns } from "./list.ts";
 import { afterFault, untilReserved } from "./post.ts";
 
 /** `views.publish` allows over 100 a minute (docs.slack.dev/reference/methods/views.publish). */
@@ -65,7 +65,7 @@ async function pageFor(
     Promise.all(ofChannels.map((at) => newestTurns(deps, requestListOf("channel", at), OF_CHANNEL_MAX))),
     Promise.all(
       [linkedListOf("person", own), ...ofChannels.map((at) => linkedListOf("channel", at))].map((list) =>
-        newestOf(deps, list, linkedMax),
+        newestTurnsOf(deps, list, linkedMax),
       ),
     ),
     deps.records.get("person", personId(own)),

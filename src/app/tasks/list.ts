@@ -57,11 +57,11 @@ export async function newestTurns(
   list: string,
   max = Infinity,
 ): Promise<Turn[]> {
-  return (await newestOf(deps, list, max)).turns;
+  return (await newestTurnsOf(deps, list, max)).turns;
 }
 
 /** Like {@link newestTurns}. `isAll` is false if the list has older ones. */
-export async function newestOf(
+export async function newestTurnsOf(
   { records, series }: Pick<TaskDeps, "records" | "series">,
   list: string,
   max: number,

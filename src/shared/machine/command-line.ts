@@ -32,7 +32,7 @@ export type CommandProcess = {
 };
 
 /** Runs a program that is one command, in this process with this environment. */
-export function runCommand(
+export function runAsCommand(
   env: CommandProcess["env"],
   create: (process: CommandProcess) => Command,
 ): Promise<never> {
