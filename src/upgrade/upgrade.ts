@@ -183,7 +183,7 @@ export class Upgrade implements Disposable {
     this.#end(
       journal,
       `${about} is installed, and something is wrong. ${why}\n` +
-        `Do what the doctor says above, and run docs-agent-slack doctor until all is well.\n`,
+        `Do what the doctor says above, and run ${this.#command("doctor")} until all is well.\n`,
     );
     return false;
   }
@@ -200,13 +200,20 @@ export class Upgrade implements Disposable {
     const version = versionOfRelease(to);
     if (!this.#state().hasSettings())
       return `${version} is installed. Next: docs/install.md, with the setup.\n`;
+    const how = this.#command("setup --update-manifest");
     const changes =
-      from === null ? "" : manifestChanges(this.#releases.pathOf(from), this.#releases.pathOf(to));
+      from === null ? "" : manifestChanges(this.#releases.pathOf(from), this.#releases.pathOf(to), how);
     const next =
       units.length > 0
         ? `${version} runs, and all is well.\n`
-        : `${version} is installed. Start the programs, and run docs-agent-slack doctor.\n`;
+        : `${version} is installed. Start the programs, and run ${this.#command("doctor")}.\n`;
     return `${next}${changes}`;
+  }
+
+  /** A command as its reader types it: root, in a clone, is another user in another folder. */
+  #command(args: string): string {
+    const command = `docs-agent-slack ${args}`;
+    return this.#state().owner() === null ? command : `su - docs-agent -c "${command}"`;
   }
 
   #journal(): string {
