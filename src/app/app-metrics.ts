@@ -1,5 +1,5 @@
-import { Counter, Histogram, type Registry } from "prom-client";
-import { addGauge, createRegistry } from "../shared/machine/metrics.ts";
+import type { Registry } from "prom-client";
+import { addCounter, addGauge, addTimes, createRegistry } from "../shared/machine/metrics.ts";
 import type { Clock, Logger } from "../shared/machine/ports.ts";
 import { addQueueGauges } from "../shared/queue/queue-gauges.ts";
 import { keepNewest } from "../shared/store/keep-newest.ts";
@@ -36,38 +36,32 @@ export function createAppMetrics(deps: AppMetricsDeps): { registry: Registry; me
 }
 
 function createMeasure(registry: Registry): Measure {
-  const registers = [registry];
-  const ended = new Counter({
-    name: "docs_agent_turns_ended_total",
-    help: "Turns that have ended, by how.",
-    labelNames: ["outcome"],
-    registers,
-  });
+  const ended = addCounter(registry, "docs_agent_turns_ended_total", "Turns that have ended, by how.", [
+    "outcome",
+  ]);
   // A counter that begins with its first turn would hide it from rates.
   for (const outcome of ENDINGS) ended.inc({ outcome }, 0);
-  const firstStatus = new Histogram({
+  const firstStatus = addTimes(registry, {
     name: "docs_agent_first_status_seconds",
     help: "Time from a request to its status message in Slack.",
     buckets: SECONDS,
-    registers,
   });
-  const outcomePosted = new Histogram({
+  const outcomePosted = addTimes(registry, {
     name: "docs_agent_outcome_posted_seconds",
     help: "Time from when the app knew how a turn ended to its outcome in Slack.",
     buckets: SECONDS,
-    registers,
   });
-  const refusals = new Counter({
-    name: "docs_agent_slack_refusals_total",
-    help: "Failed calls of Slack's Web API, by method and by Slack's error code.",
-    labelNames: ["method", "error"],
-    registers,
-  });
-  const retryAfter = new Counter({
-    name: "docs_agent_slack_retry_after_seconds_total",
-    help: "Seconds that Slack has asked to wait, over all answers.",
-    registers,
-  });
+  const refusals = addCounter(
+    registry,
+    "docs_agent_slack_refusals_total",
+    "Failed calls of Slack's Web API, by method and by Slack's error code.",
+    ["method", "error"],
+  );
+  const retryAfter = addCounter(
+    registry,
+    "docs_agent_slack_retry_after_seconds_total",
+    "Seconds that Slack has asked to wait, over all answers.",
+  );
   const seen = new Map<string, true>();
   const errors = new Set<string>();
 
@@ -77,9 +71,9 @@ function createMeasure(registry: Registry): Measure {
         if (!seen.has(what.id)) ended.inc({ outcome: what.ending });
         return keepNewest(seen, what.id, true, ENDED_KEPT);
       case "status-posted":
-        return firstStatus.observe(seconds(what.afterMs));
+        return firstStatus(what.afterMs);
       case "outcome-posted":
-        return outcomePosted.observe(seconds(what.afterMs));
+        return outcomePosted(what.afterMs);
       case "slack-refused": {
         const isCode = /^\w{1,60}$/.test(what.error) && (errors.size < MAX_ERRORS || errors.has(what.error));
         if (isCode) errors.add(what.error);
@@ -91,9 +85,4 @@ function createMeasure(registry: Registry): Measure {
     }
   }
   return take;
-}
-
-/** The clock may have been set back while the program was off. */
-function seconds(ms: number): number {
-  return Math.max(0, ms) / 1000;
 }

@@ -1,7 +1,7 @@
-import { Counter, Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import { countFindings } from "../shared/contract/checks.ts";
 import { TurnOutcome } from "../shared/contract/turn.ts";
-import { createRegistry } from "../shared/machine/metrics.ts";
+import { addCounter, addTimes, createRegistry } from "../shared/machine/metrics.ts";
 import type { ServiceMeasure, ServiceMeasured } from "./base/service-measure.ts";
 
 const WAIT_SECONDS = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400];
@@ -16,20 +16,17 @@ export function createServiceMetrics(projects: readonly string[]): {
   measure: ServiceMeasure;
 } {
   const registry = createRegistry("service");
-  const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, labels: readonly Label[]) =>
-    new Counter<"project" | Label>({ name, help, labelNames: ["project", ...labels], registers });
-  const waited = new Histogram({
+    addCounter<"project" | Label>(registry, name, help, ["project", ...labels]);
+  const waited = addTimes(registry, {
     name: "docs_agent_service_turn_wait_seconds",
     help: "Time from when a turn was accepted to its first start.",
     buckets: WAIT_SECONDS,
-    registers,
   });
-  const took = new Histogram({
+  const took = addTimes(registry, {
     name: "docs_agent_service_turn_seconds",
     help: "Time from a turn's first start to its end.",
     buckets: TURN_SECONDS,
-    registers,
   });
   const ended = counter("docs_agent_service_turns_ended_total", "Turns that have ended, by how.", [
     "outcome",
@@ -64,7 +61,7 @@ export function createServiceMetrics(projects: readonly string[]): {
     const { project } = what;
     switch (what.kind) {
       case "turn-starts":
-        return waited.observe(seconds(what.waitedMs));
+        return waited(what.waitedMs);
       case "agent-starts":
         return starts.inc({ project });
       case "used":
@@ -73,7 +70,7 @@ export function createServiceMetrics(projects: readonly string[]): {
         return tokens.inc({ project, direction: "output" }, what.usage.outputTokens ?? 0);
       case "turn-ended":
         ended.inc({ project, outcome: what.outcome });
-        if (what.tookMs !== null) took.observe(seconds(what.tookMs));
+        if (what.tookMs !== null) took(what.tookMs);
         for (const { name: check, result, findings: lines } of what.checks) {
           checks.inc({ project, check, result });
           findings.inc({ project, check }, result === "failed" ? countFindings(lines) : 0);
@@ -86,9 +83,4 @@ export function createServiceMetrics(projects: readonly string[]): {
     }
   }
   return { registry, measure };
-}
-
-/** The clock may have been set back while the service was off. */
-function seconds(ms: number): number {
-  return Math.max(0, ms) / 1000;
 }

@@ -24,6 +24,20 @@ export async function projectFor(
   return chooseProject(deps, { option, channelId, last });
 }
 
+/** Like {@link projectFor}, but logs why the store can't say it, and returns that. */
+export async function lookUpProject(
+  deps: Parameters<typeof projectFor>[0] & Pick<IntakeDeps, "logger">,
+  asker: Asker,
+  option: string | null,
+): Promise<ProjectChoice | { kind: "unavailable"; thrown: unknown }> {
+  try {
+    return await projectFor(deps, asker, option);
+  } catch (thrown) {
+    deps.logger.error({ err: thrown }, "could not look up what project a request is for");
+    return { kind: "unavailable", thrown };
+  }
+}
+
 /** Keeps a request, and asks its person privately which project it is for. */
 export async function askForProject(
   deps: Pick<IntakeDeps, "queue" | "isStoreUnsafe">,

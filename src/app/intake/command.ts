@@ -2,7 +2,7 @@ import type { AckFn, App, RespondArguments, RespondFn } from "@slack/bolt";
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { OwnAnswer, Refusal } from "../rules/ports/notifier.ts";
-import { asksForProject, type ProjectChoice } from "../rules/project-choice.ts";
+import { asksForProject } from "../rules/project-choice.ts";
 import type { Request } from "../rules/turn/request.ts";
 import type { Rendered } from "../messages/blocks.ts";
 import { messageOf } from "../../shared/errors.ts";
@@ -17,8 +17,8 @@ import { refusalMessage } from "../messages/refusal-message.ts";
 import { acceptOrAsk, notAcceptedMessage } from "./accept-request.ts";
 import { namesOf, tooLong, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
-import { askForProject, projectFor } from "./choose-project.ts";
-import { readWords, type Words, type WordsPlace } from "./read-words.ts";
+import { askForProject, lookUpProject } from "./choose-project.ts";
+import { readWords, type WordsPlace } from "./read-words.ts";
 import { openRequestForm } from "./request-form.ts";
 
 export const COMMAND = "/docs-agent";
@@ -74,13 +74,9 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       const answer = words.kind === "own-answer" ? words.answer : HELP;
       return say(ownAnswerMessage(answer, { projects: names, asksForProject: asksForProject(deps) }));
     }
-    let choice: ProjectChoice;
-    try {
-      choice = await projectOf(deps, { teamId, userId, channelId }, words);
-    } catch (thrown) {
-      deps.logger.error({ err: thrown }, "could not look up what project a request is for");
-      return say(notAcceptedMessage(thrown, deps));
-    }
+    const option = words.kind === "unknown-project" ? words.name : words.project;
+    const choice = await lookUpProject(deps, { teamId, userId, channelId }, option);
+    if (choice.kind === "unavailable") return say(notAcceptedMessage(choice.thrown, deps));
     if (choice.kind === "unknown-project") return refuse(choice);
     if (words.kind !== "prompt") {
       const draft = { version: 1, from: "command", ...place, quoted: null, responseUrl } as const;
@@ -117,14 +113,6 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     deps.reassured.add(id);
     return say(keptMessage);
   });
-}
-
-function projectOf(
-  deps: IntakeDeps,
-  asker: Pick<Request, "teamId" | "userId" | "channelId">,
-  words: Extract<Words, { kind: "prompt" | "empty" | "unknown-project" }>,
-): Promise<ProjectChoice> {
-  return projectFor(deps, asker, words.kind === "unknown-project" ? words.name : words.project);
 }
 
 /** Opens the form, and acknowledges the command even if Slack takes long to open it. */

@@ -4,8 +4,7 @@ import { formNotOpenedMessage } from "../messages/private-messages.ts";
 import type { Draft } from "../rules/records.ts";
 import { stateOfAsked } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
-import type { ProjectChoice } from "../rules/project-choice.ts";
-import { projectFor } from "./choose-project.ts";
+import { lookUpProject } from "./choose-project.ts";
 import { openRequestForm } from "./request-form.ts";
 import { OptionalText, ReceivedMessage, threadMessage } from "../slack/message/slack-message.ts";
 
@@ -46,14 +45,8 @@ export function registerShortcut(app: App, deps: IntakeDeps): void {
         return;
       }
       const draft = draftOf(picked.data);
-      let choice: ProjectChoice;
-      try {
-        choice = await projectFor(deps, { ...draft, userId: shortcut.user.id }, null);
-      } catch (thrown) {
-        deps.logger.error({ err: thrown }, "could not look up what project a message is for");
-        await sayNotOpened(deps, respond);
-        return;
-      }
+      const choice = await lookUpProject(deps, { ...draft, userId: shortcut.user.id }, null);
+      if (choice.kind === "unavailable") return sayNotOpened(deps, respond);
       await openRequestForm(deps, client, () => sayNotOpened(deps, respond), {
         triggerId: picked.data.trigger_id,
         choice,

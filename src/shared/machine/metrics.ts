@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { messageOf } from "../errors.ts";
 import { within, type Clock, type Logger } from "./ports.ts";
 
@@ -24,6 +24,26 @@ export function createRegistry(program: "app" | "service"): Registry {
   registry.setDefaultLabels({ program });
   collectDefaultMetrics({ register: registry });
   return registry;
+}
+
+/** Adds a counter. */
+export function addCounter<Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly Label[] = [],
+): Counter<Label> {
+  return new Counter({ name, help, labelNames, registers: [registry] });
+}
+
+/** Adds a histogram of times. What is returned takes each, in milliseconds. */
+export function addTimes(
+  registry: Registry,
+  { name, help, buckets }: { name: string; help: string; buckets: number[] },
+): (ms: number) => void {
+  const times = new Histogram({ name, help, buckets, registers: [registry] });
+  // The clock may have been set back while the program was off.
+  return (ms) => times.observe(Math.max(0, ms) / 1000);
 }
 
 /** Adds a gauge that is read when it is scraped. A fault is logged once, and fails no scrape. */
