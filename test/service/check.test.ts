@@ -7,6 +7,7 @@ import { ConnectProxy } from "../../world/faults/connect-proxy.ts";
 import { need } from "../support/need.ts";
 import { repositoryOf, writeFiles } from "../support/repository-of.ts";
 import { startHttpSide } from "../support/turn-network.ts";
+import { docsOn, putDocsOn } from "../support/docs-on-code-host.ts";
 import { type Ran, ServiceFolder } from "../support/service-process.ts";
 import { makeSigningKey } from "../support/signing-key.ts";
 
@@ -66,25 +67,18 @@ it("warns of an address that every network reaches", async () => {
 it("finds everything that a turn needs", async () => {
   await using folder = await openFolder({ opencode: "#!/usr/bin/env node\n" });
   await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
-  await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
+  await putDocsOn(codeHost, folder);
   folder.configure({
     ...WITHOUT_PROJECTS,
     models: [{ name: "anthropic", kind: "anthropic", keyEnv: "MODEL_KEY" }],
     projects: [
       {
         id: "docs",
-        repository: codeHost.gitUrl("acme", "docs"),
+        ...docsOn(codeHost),
         agent: { preset: "opencode" },
         context: [
           { name: "own", repository: codeHost.gitUrl("acme", "docs"), gitCredentialsEnv: "DOCS_TOKEN" },
         ],
-        codeHost: {
-          kind: "github",
-          apiUrl: codeHost.apiUrl,
-          owner: "acme",
-          repo: "docs",
-          tokenEnv: "DOCS_TOKEN",
-        },
       },
     ],
   });

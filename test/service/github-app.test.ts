@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import { type CodeHost, createCodeHost } from "../../world/code-host/index.ts";
 import { createGitHubApp } from "../../src/service/cli/github-app.ts";
 import { createSystemClock } from "../../src/shared/machine/clock-and-log.ts";
+import { docsOn, putDocsOn, TEST_SETTINGS } from "../support/docs-on-code-host.ts";
 import { APP_PERMISSIONS, installApp } from "../support/github-app.ts";
 import { type Ran, ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 
@@ -18,22 +19,18 @@ async function openPlace(): Promise<Place> {
   const folder = stack.use(await ServiceFolder.open({}, { DOCS_TOKEN: TOKEN }));
   const options = { dataDir: folder.dir.file("host"), tokens: [TOKEN], searchPath: process.env["PATH"] };
   const codeHost = stack.use(await createCodeHost(options));
-  await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
+  await putDocsOn(codeHost, folder);
   return { folder, codeHost, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 function configure({ folder, codeHost }: Place, settings: object, project: object = {}): void {
   folder.configure({
-    listen: { port: 0 },
-    dataDir: "./data",
-    containment: "none",
-    stopGraceMinutes: 0,
+    ...TEST_SETTINGS,
     projects: [
       {
         id: "docs",
-        repository: codeHost.gitUrl("acme", "docs"),
         agent: { kind: "command", command: ["sh", "-c", "echo More >> docs/index.md"] },
-        codeHost: { kind: "github", apiUrl: codeHost.apiUrl, owner: "acme", repo: "docs", ...settings },
+        ...docsOn(codeHost, settings),
         ...project,
       },
     ],

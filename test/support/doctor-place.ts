@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { createCodeHost } from "../../world/code-host/index.ts";
+import { docsOn, putDocsOn, TEST_SETTINGS } from "./docs-on-code-host.ts";
 import { ServiceFolder } from "./service-process.ts";
 import { APP_TOKEN, environment, startSlackSide } from "./world.ts";
 
@@ -14,27 +15,9 @@ export async function openDoctorPlace() {
   const codeHost = stack.use(
     await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [DOCTOR_TOKEN] }),
   );
-  await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
-  const settings = {
-    listen: { port: 0 },
-    dataDir: "./data",
-    containment: "none",
-    stopGraceMinutes: 0,
-    projects: [
-      {
-        id: "docs",
-        repository: codeHost.gitUrl("acme", "docs"),
-        agent: { kind: "command", command: ["true"] },
-        codeHost: {
-          kind: "github",
-          apiUrl: codeHost.apiUrl,
-          owner: "acme",
-          repo: "docs",
-          tokenEnv: "DOCS_TOKEN",
-        },
-      },
-    ],
-  };
+  await putDocsOn(codeHost, folder);
+  const project = { id: "docs", agent: { kind: "command", command: ["true"] }, ...docsOn(codeHost) };
+  const settings = { ...TEST_SETTINGS, projects: [project] };
   folder.configure(settings);
   const key = (await folder.run("keys", "create", "--project", "docs")).stdout.trim();
   const service = await folder.serve();

@@ -1,3 +1,4 @@
+import { docsOn } from "./docs-on-code-host.ts";
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { cp, readdir, readFile } from "node:fs/promises";
@@ -221,14 +222,7 @@ export async function openRunnerWorld({
           styleGuide: [],
           limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
         },
-        codeHost: {
-          kind: "github",
-          apiUrl: codeHost.apiUrl,
-          owner: "acme",
-          repo: "docs",
-          tokenEnv: "DOCS_TOKEN",
-          pollSeconds: 60,
-        },
+        codeHost: { ...docsOn(codeHost).codeHost, tokenEnv: "DOCS_TOKEN", pollSeconds: 60 },
         agentEnv: ["MODEL_KEY"],
         ...changes,
       });
