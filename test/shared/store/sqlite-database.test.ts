@@ -212,7 +212,9 @@ describe("SQLite database that cannot be used", () => {
   });
 
   it("says so when no folder can be made there, such as below /proc", () => {
-    expect(() => resolveFile("/proc/docs-agent/data/state.sqlite")).toThrow(/^The store \/proc\/docs-agent\/data\/state/);
+    expect(() => resolveFile("/proc/docs-agent/data/state.sqlite")).toThrow(
+      /^The store \/proc\/docs-agent\/data\/state/,
+    );
   });
 
   it("says so when the path is a folder, or leads through a file", async () => {
