@@ -74,6 +74,10 @@ it("is enough for a generated client to use every operation", async () => {
   await call("updateBranch", job, {});
   await call("cancelTurn", { ...job, number: 3 });
 
+  expect(await call("ask", project, { prompt: "Why?" })).toMatchObject({ status: "active" });
+  const inJob = await call<Sent<typeof FullJob>>("askInJob", { ...job, ...READER }, { prompt: "And why?" });
+  expect(inJob.turns?.at(-1)).toMatchObject({ kind: "ask", status: "waiting" });
+
   const { next } = await call<Sent<typeof JobChanges>>("changes", project);
   await call("archiveJob", job);
   const changed = await call<Sent<typeof JobChanges>>("changes", { ...project, after: next, wait: 30 });

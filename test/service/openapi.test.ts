@@ -87,7 +87,9 @@ it("answers every documented operation with every documented status, as document
 
   for (const [operation, path] of [
     ["createJob", jobs],
+    ["ask", "/v2/agent/docs/ask"],
     ["sendMessage", `${jobs}/${id}/message`],
+    ["askInJob", `${jobs}/${id}/ask`],
     ["addressReviews", `${jobs}/${id}/address`],
     ["updateBranch", `${jobs}/${id}/update`],
   ] as const) {
@@ -114,6 +116,9 @@ it("answers every documented operation with every documented status, as document
   subject.db.exec("UPDATE turns SET accepted_at = 0");
   await update();
   await update();
+  subject.db.exec("UPDATE turns SET accepted_at = 0");
+  await ask("ask", "/v2/agent/docs/ask", { body: prompt });
+  await ask("askInJob", `${jobs}/${id}/ask`, { body: prompt });
   const api = { key: subject.keys["api"] ?? "" };
   const { input } = await subject.runner.runOf(id);
   const asked = input.ask({
@@ -125,6 +130,8 @@ it("answers every documented operation with every documented status, as document
   const addresses = {
     createJob: jobs,
     sendMessage: `${jobs}/${id}/message`,
+    ask: "/v2/agent/docs/ask",
+    askInJob: `${jobs}/${id}/ask`,
     addressReviews: `${jobs}/${id}/address`,
     updateBranch: `${jobs}/${id}/update`,
     getJob: `${jobs}/${id}`,

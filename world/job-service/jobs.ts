@@ -119,7 +119,7 @@ export function endJob(job: SideJob, { status, prLink, turn = {} }: SideOutcome,
 }
 
 /** Makes a turn that was just accepted. `at` is in ISO 8601. */
-export function newSideTurn(number: number, at: string, kind?: TurnAct): Sent<typeof JobTurn> {
+export function newSideTurn(number: number, at: string, kind?: TurnAct | "ask"): Sent<typeof JobTurn> {
   return {
     number,
     ...(kind === undefined ? {} : { kind }),

@@ -94,6 +94,7 @@ const BEYOND: ReadonlySet<JobServiceOp> = new Set(["answer", "cancel", "diff", "
 
 /** The level that an operation needs. */
 function levelOf(op: JobServiceOp): Level {
+  if (op === "ask") return 3;
   if (op === "address" || op === "update") return 2;
   return BEYOND.has(op) ? 1 : 0;
 }
@@ -116,6 +117,8 @@ export class JobServiceSide implements AsyncDisposable {
   readonly creates: SideCreate[] = [];
   /** The messages that reached a job, in order. */
   readonly messages: SideMessage[] = [];
+  /** The creates and messages that were sent as questions, and are in no other list, in order. */
+  readonly asks: SideCreate[] = [];
   /** The turns without a prompt that a job was asked for, in order. */
   readonly acts: SideAct[] = [];
   /** The answers that were accepted, each once and in order. Each is a choice's id, or words. */
@@ -137,8 +140,8 @@ export class JobServiceSide implements AsyncDisposable {
   /** Faults of gets that only ask what the service announces. */
   readonly faultsOfLooks = new FaultPlan();
   readonly script = new JobScript();
-  /** The level that it speaks. */
-  readonly level: Level;
+  /** The level that it speaks. Set it higher for a newer version. */
+  level: Level;
   /** The feed, or null if there is none. */
   readonly feed: SideFeed | null;
   /** The number of connections that were accepted so far. */
@@ -148,7 +151,6 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #now: () => number;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   readonly #hookFaults: unknown[] = [];
-  readonly #announced: Record<string, string>;
   /** Answers by project and key. Null if keys aren't honored. */
   readonly #answered: Map<string, SideReply> | null;
   #port: number;
@@ -171,10 +173,14 @@ export class JobServiceSide implements AsyncDisposable {
     this.#now = now;
     this.feed = changes === undefined ? null : new SideFeed(changes === "held", monotonicMs);
     this.level = level;
-    const kept = idempotencyKeys ? KEYS_ONLY : {};
-    this.#announced = level === 0 ? kept : { [LEVEL_HEADER]: saidByService(level).join(", ") };
     this.#answered = idempotencyKeys ? new Map() : null;
     this.#server.on("connection", () => (this.connections += 1));
+  }
+
+  /** The headers in which it says what it speaks. */
+  get #announced(): Record<string, string> {
+    if (this.level > 0) return { [LEVEL_HEADER]: saidByService(this.level).join(", ") };
+    return this.#answered === null ? {} : KEYS_ONLY;
   }
 
   get baseUrl(): string {
@@ -349,7 +355,7 @@ export class JobServiceSide implements AsyncDisposable {
 
   #record(route: SideRoute, request: IncomingMessage, body: string): SideCall {
     const isRead = this.level >= 1 && levelOfClient(header(request, LEVEL_HEADER.toLowerCase())) >= 1;
-    const isPrompt = route.op === "create" || route.op === "message";
+    const isPrompt = route.op === "create" || route.op === "message" || route.op === "ask";
     const asked = isPrompt ? CreateJobRequest.safeParse(jsonOf(body)).data : undefined;
     const people = isPrompt ? asked : ActRequest.safeParse(jsonOf(body)).data;
     const call: SideCall = {
@@ -433,7 +439,7 @@ export class JobServiceSide implements AsyncDisposable {
     if (isBeyond && this.level === 0) {
       return { status: 400, json: { error: "attachments, words, requester, authors: no such fields" } };
     }
-    return call.op === "create" ? this.#create(call, call.prompt) : this.#message(call, call.prompt);
+    return call.jobId === null ? this.#create(call, call.prompt) : this.#message(call, call.prompt);
   }
 
   #create(call: SideCall, prompt: string): SideReply {
@@ -449,13 +455,14 @@ export class JobServiceSide implements AsyncDisposable {
       archivedAt: null,
       pollsOfTurn: 0,
       staleReads: null,
-      turns: [newSideTurn(1, this.#time())],
+      turns: [newSideTurn(1, this.#time(), call.op === "ask" ? "ask" : undefined)],
       questions: [],
       pullRequest: null,
     };
     this.jobs.set(job.id, job);
     this.script.created(job, this.#time());
-    this.creates.push({ projectId, jobId: job.id, prompt, idempotencyKey });
+    const into = call.op === "ask" ? this.asks : this.creates;
+    into.push({ projectId, jobId: job.id, prompt, idempotencyKey });
     return { status: 201, json: recordOf(job, call) };
   }
 
@@ -481,8 +488,9 @@ export class JobServiceSide implements AsyncDisposable {
     if (job.status === "archived") return { status: 400, json: { error: "The job is archived" } };
     const before = recordOf(job, call);
     job.prompts.push(prompt);
-    this.#begin(job, before);
-    this.messages.push({ projectId, jobId: job.id, prompt, idempotencyKey });
+    this.#begin(job, before, call.op === "ask" ? "ask" : undefined);
+    const into = call.op === "ask" ? this.asks : this.messages;
+    into.push({ projectId, jobId: job.id, prompt, idempotencyKey });
     return { status: 200, json: recordOf(job, call) };
   }
 
@@ -497,8 +505,8 @@ export class JobServiceSide implements AsyncDisposable {
   }
 
   /** Begins the job's next turn. `before` is the job's record until now. */
-  #begin(job: SideJob, before: Sent<typeof ContractJob>, act?: TurnAct): void {
-    job.turns.push(newSideTurn(job.turns.length + 1, this.#time(), act));
+  #begin(job: SideJob, before: Sent<typeof ContractJob>, kind?: TurnAct | "ask"): void {
+    job.turns.push(newSideTurn(job.turns.length + 1, this.#time(), kind));
     job.status = "active";
     job.pollsOfTurn = 0;
     this.script.messaged(job, before, this.#time());

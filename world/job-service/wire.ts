@@ -11,6 +11,7 @@ export type JobServiceOp =
   | "diff"
   | "close"
   | "changes"
+  | "ask"
   | TurnAct;
 
 /** The meaning of a request. `turn` is the number of the turn to cancel. */
@@ -38,7 +39,7 @@ export function sendText(
 const JOB_PATH = new RegExp(
   [
     String.raw`^/v2/agent/([^/]+)/job`,
-    String.raw`(?:/([^/]+)(?:/(message|answer|diff|address|update|pull-request/close))?`,
+    String.raw`(?:/([^/]+)(?:/(message|ask|answer|diff|address|update|pull-request/close))?`,
     String.raw`(?:/turn/(\d+)/cancel)?)?$`,
   ].join(""),
 );
@@ -49,6 +50,10 @@ export function routeOf(request: IncomingMessage): SideRoute | null {
   const feed = /^\/v2\/agent\/([^/]+)\/changes$/.exec(path)?.[1];
   if (feed !== undefined && request.method === "GET") {
     return { op: "changes", projectId: decode(feed), jobId: null };
+  }
+  const asked = /^\/v2\/agent\/([^/]+)\/ask$/.exec(path)?.[1];
+  if (asked !== undefined && request.method === "POST") {
+    return { op: "ask", projectId: decode(asked), jobId: null };
   }
   if (project === undefined) return null;
   const projectId = decode(project);
@@ -61,7 +66,7 @@ export function routeOf(request: IncomingMessage): SideRoute | null {
   if (request.method !== "POST") return null;
   if (turn !== undefined) return { op: "cancel", projectId, jobId, turn: Number(turn) };
   if (call === "pull-request/close") return { op: "close", projectId, jobId };
-  const op = (["answer", "address", "update"] as const).find((each) => each === call) ?? "message";
+  const op = (["answer", "address", "update", "ask"] as const).find((each) => each === call) ?? "message";
   return { op, projectId, jobId };
 }
 

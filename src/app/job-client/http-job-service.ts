@@ -34,6 +34,11 @@ export function createHttpJobService(options: HttpJobServiceOptions): HttpJobSer
     sendMessage: (jobId, prompt, key, besides) =>
       post(jobPath(jobId, "message"), jobId, bodyOf(prompt, besides), { "idempotency-key": key }),
 
+    ask: (jobId, prompt, key, besides) =>
+      post(jobId === null ? "ask" : jobPath(jobId, "ask"), jobId, bodyOf(prompt, besides), {
+        "idempotency-key": key,
+      }),
+
     act: (jobId, act, key, people = {}) =>
       post(jobPath(jobId, act), jobId, people, { "idempotency-key": key }),
 

@@ -8,11 +8,12 @@ export const HEADERS = {
   Level: {
     description:
       "What this service speaks. `docs-agent/1` is everything that this document describes but " +
-      "answering reviews and bringing a branch up to date, which `docs-agent/2` adds. A create " +
+      "answering reviews and bringing a branch up to date, which `docs-agent/2` adds, and asking for " +
+      "an answer that changes nothing, which `docs-agent/3` adds. A create " +
       "or a message whose answer was lost may then be sent again with the same `Idempotency-Key`. " +
       "What follows the comma names the same part by part, for clients of an earlier version.",
     required: true,
-    schema: { type: "string", example: "docs-agent/2, docs-agent/1" },
+    schema: { type: "string", example: "docs-agent/3, docs-agent/2, docs-agent/1" },
   },
   RetryAfter: { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
   Authenticate: { description: "How to authenticate.", required: true, schema: { type: "string" } },

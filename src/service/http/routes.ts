@@ -148,6 +148,36 @@ export const sendMessageRoute = createRoute({
   },
 });
 
+const ASK = {
+  method: "post",
+  description:
+    "The agent answers, and nothing that it changes in the files is kept: there is no commit, no branch " +
+    "and no pull request, whatever the prompt says.",
+  security,
+} as const;
+const AskBody = jsonBody(CreateJobRequest.extend({}).openapi("AskRequest"));
+
+export const askRoute = createRoute({
+  ...ASK,
+  path: "/v2/agent/{projectId}/ask",
+  operationId: "ask",
+  summary: "Create a job whose first turn answers and changes nothing",
+  request: { params: ProjectParams, headers: WriterHeaders, body: AskBody },
+  responses: { 201: jsonAnswer(JobAnswer, "The job, accepted for good."), ...turnRefusals },
+});
+
+export const askInJobRoute = createRoute({
+  ...ASK,
+  path: "/v2/agent/{projectId}/job/{id}/ask",
+  operationId: "askInJob",
+  summary: "Give a job a turn that answers and changes nothing",
+  request: { params: JobParams, headers: WriterHeaders, body: AskBody },
+  responses: {
+    200: jsonAnswer(JobAnswer, "The active job. Its new turn is accepted for good."),
+    ...turnRefusals,
+  },
+});
+
 type Act<Path extends string> = {
   path: Path;
   operationId: string;

@@ -15,7 +15,7 @@ import * as routes from "./routes.ts";
 import type { ServiceAppDeps } from "./service-app-deps.ts";
 import { jobOf, NO_SUCH_JOB, reportOf } from "./shown-job.ts";
 
-/** Adds what gives a job a turn: a create, a message, and acts on the pull request. */
+/** Adds what gives a job a turn: a create, a message, questions, and acts on the pull request. */
 export function addTakingOfRequests(app: OpenAPIHono, deps: ServiceAppDeps): void {
   app.openapi(routes.createJobRoute, async (context) => {
     const { projectId } = context.req.valid("param");
@@ -26,6 +26,16 @@ export function addTakingOfRequests(app: OpenAPIHono, deps: ServiceAppDeps): voi
     const { projectId, id } = context.req.valid("param");
     const job = await accept(deps, projectId, id, context.req.valid("json"), context.req.valid("header"));
     return context.json(job, 200);
+  });
+  app.openapi(routes.askRoute, async (context) => {
+    const { projectId } = context.req.valid("param");
+    const asked = { ...context.req.valid("json"), kind: "ask" as const };
+    return context.json(await accept(deps, projectId, null, asked, context.req.valid("header")), 201);
+  });
+  app.openapi(routes.askInJobRoute, async (context) => {
+    const { projectId, id } = context.req.valid("param");
+    const asked = { ...context.req.valid("json"), kind: "ask" as const };
+    return context.json(await accept(deps, projectId, id, asked, context.req.valid("header")), 200);
   });
   app.openapi(routes.addressRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");

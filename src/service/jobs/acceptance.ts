@@ -12,7 +12,10 @@ import type { RunTurnInput } from "../runner/runner.ts";
 import { type NotNow, whyNotAct } from "./acts.ts";
 import type { Tables } from "./tables.ts";
 
-/** A create (with a null `jobId`), a message, or an act on the pull request, as received. */
+/**
+ * A create (with a null `jobId`), a message, either of them as a question, or an act on the pull
+ * request, as received.
+ */
 export type TurnRequest = Pick<
   RunTurnInput,
   "project" | "kind" | "prompt" | "words" | "requester" | "authors"
@@ -59,7 +62,8 @@ export function acceptTurnRequest(tables: Tables, request: TurnRequest, nowMs: n
     const job = tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, request.jobId);
     if (job === null || job.projectId !== request.project.id) return { kind: "missing" };
     if (job.status === "archived") return { kind: "archived" };
-    const notNow = request.kind === "message" ? null : whyNotAct(tables, request.kind, job);
+    const notNow =
+      request.kind === "message" || request.kind === "ask" ? null : whyNotAct(tables, request.kind, job);
     if (notNow !== null) return { kind: "not-now", ...notNow };
   }
   return limited(tables, request, nowMs) ?? add(tables, request, nowMs);

@@ -9,12 +9,17 @@ export const LEVEL_KEY = "docs-agent-capabilities" satisfies Lowercase<typeof LE
 
 /**
  * What a job service or its client speaks: 0 is the contract alone, and 1 everything that
- * `docs/job-service.md` adds to it. At 2, a job answers reviews, too, and is brought up to date.
- * Both sides use the lower of their levels. A level grows by optional fields alone. New operations
- * make the next one, which includes it.
+ * `docs/job-service.md` adds to it. At 2, a job answers reviews, too, and is brought up to date. At
+ * 3, it can be asked for an answer that changes nothing. Both sides use the lower of their levels.
+ * A level grows by optional fields alone. New operations make the next one, which includes it.
  */
-export type Level = 0 | 1 | 2;
+export type Level = 0 | 1 | 2 | 3;
 
+const LEVELS: readonly Level[] = [0, 1, 2, 3];
+/** The names of all levels above the contract, the highest first. */
+const NAMES = LEVELS.slice(1)
+  .map((level) => `docs-agent/${level}`)
+  .toReversed();
 /** `docs-agent/1` and so on. A higher level than ours includes ours. */
 const LEVEL_TOKEN = /^docs-agent\/([1-9]\d{0,3})$/;
 
@@ -46,13 +51,13 @@ const FIELDS = ["turns", "questions", "pull-request"];
 
 /** What a service of this level says of itself. It names lower levels, too, for older clients. */
 export function saidByService(level: Level): readonly string[] {
-  return level === 0 ? [] : [...(level === 1 ? [] : ["docs-agent/2"]), "docs-agent/1", ...PARTS];
+  return level === 0 ? [] : [...NAMES.slice(-level), ...PARTS];
 }
 
 /** What our service says of itself. */
-export const SAID_BY_SERVICE = saidByService(2);
+export const SAID_BY_SERVICE = saidByService(3);
 /** What our client says that it reads. */
-export const SAID_BY_CLIENT: readonly string[] = ["docs-agent/2", "docs-agent/1", ...FIELDS];
+export const SAID_BY_CLIENT: readonly string[] = [...NAMES, ...FIELDS];
 
 type HeaderValue = string | readonly string[] | null | undefined;
 
@@ -79,8 +84,8 @@ export function saysItHonorsKeys(said: HeaderValue): boolean {
 /** The highest level that is named, as far as we know them. 0 if none is. */
 function highestOf(tokens: ReadonlySet<string>): Level {
   const named = [...tokens].map((token) => Number(LEVEL_TOKEN.exec(token)?.[1] ?? 0));
-  if (named.some((level) => level >= 2)) return 2;
-  return named.includes(1) ? 1 : 0;
+  const highest = Math.max(0, ...named);
+  return LEVELS.findLast((level) => level <= highest) ?? 0;
 }
 
 function tokensOf(said: HeaderValue): ReadonlySet<string> {

@@ -29,13 +29,14 @@ export type TurnOutcome = z.infer<typeof TurnOutcome>;
 
 /**
  * What a turn does: what a create or a message says, or, from level 2 on, answer reviews and failed
- * checks of the pull request, or bring its branch up to date.
+ * checks of the pull request, or bring its branch up to date. From level 3 on, `ask` answers what a
+ * person says and changes nothing.
  */
-export const TurnKind = z.enum(["message", "address", "update"]);
+export const TurnKind = z.enum(["message", "address", "update", "ask"]);
 export type TurnKind = z.infer<typeof TurnKind>;
 
 /** The kinds of turns that do something about a pull request, without a prompt. */
-export const TurnAct = TurnKind.exclude(["message"]);
+export const TurnAct = TurnKind.exclude(["message", "ask"]);
 export type TurnAct = z.infer<typeof TurnAct>;
 
 /** Why a turn failed, if the requester can do something about it. */
@@ -96,7 +97,7 @@ export const JobTurn = z
     number: z.int().min(1).describe("1 is the create, the others are messages."),
     kind: TurnKind.optional().describe(
       "`address`: it answers reviews and failed checks. `update`: it brings the branch up to date. " +
-        "Absent for a create or a message.",
+        "`ask`: it answers and changes nothing. Absent for a create or a message.",
     ),
     isUnasked: z
       .boolean()

@@ -80,7 +80,7 @@ describe("what a job service tells beyond the contract", () => {
     await using side = await clientOf({ ...RECORD, turns: [TURN], questions: [QUESTION] });
     const answer = await side.client.getJob("job-1");
     expect(side.requests[0]?.headers["docs-agent-capabilities"]).toBe(
-      "docs-agent/2, docs-agent/1, turns, questions, pull-request",
+      "docs-agent/3, docs-agent/2, docs-agent/1, turns, questions, pull-request",
     );
     const at = (seconds: number) => Date.UTC(2026, 10, 22, 3, 0, seconds);
     // Nothing shows these.
@@ -177,7 +177,8 @@ it.each([
   [["something-new", "docs-agent/1"], 1],
   ["docs-agent/2, docs-agent/1", 2],
   // A later level includes these.
-  ["docs-agent/3", 2],
+  ["docs-agent/3", 3],
+  ["docs-agent/4", 3],
   ["docs-agent/0", 0],
   ["docs-agent", 0],
   ["docs-agent/1.5", 0],

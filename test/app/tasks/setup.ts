@@ -170,6 +170,7 @@ export class TaskRig implements AsyncDisposable {
         return this.#nextAnswer();
       },
       sendMessage: async () => this.#nextAnswer(),
+      ask: async () => this.#nextAnswer(),
       act: async () => this.#nextAnswer(),
       cancelTurn: async () => this.#nextAnswer(),
       answerQuestion: async () => this.#nextAnswer(),

@@ -161,6 +161,16 @@ export interface JobService {
     besides?: Besides,
   ): Promise<JobServiceAnswer>;
   /**
+   * Asks for an answer that changes nothing, whatever the prompt says: in a job, or in a new one if
+   * `jobId` is null. Needs level 3. Delivery is as for {@link createJob}.
+   */
+  ask(
+    jobId: string | null,
+    prompt: string,
+    idempotencyKey: string,
+    besides?: Besides,
+  ): Promise<JobServiceAnswer>;
+  /**
    * Begins a turn that answers reviews and failed checks of the job's pull request, or brings its
    * branch up to date. Needs level 2. Delivery is as for {@link createJob}. The fault has the
    * status 409 if there is nothing to do, and says why.

@@ -13,6 +13,7 @@ import {
   type UnaskedNews,
 } from "./pull-request-news.ts";
 import { openStateOf, type TurnPullRequest } from "./turn-pull-request.ts";
+import { TurnAct } from "../../../shared/contract/turn.ts";
 import { passage, plainLine, startOf } from "../../../shared/text/text.ts";
 
 const DAY_MS = 86_400_000;
@@ -63,8 +64,9 @@ export function withUnasked(
   const known = current.unasked?.number ?? after;
   const newest = turns.findLast((turn) => turn.number > known && unaskedEnd(turn) !== null);
   const ended = newest === undefined ? null : unaskedEnd(newest);
-  if (newest?.kind === undefined || newest.kind === "message" || ended === null) return current;
-  const { number, kind: act, summary, reason } = newest;
+  const act = TurnAct.safeParse(newest?.kind).data;
+  if (newest === undefined || act === undefined || ended === null) return current;
+  const { number, summary, reason } = newest;
   const authors = reviews
     .filter(({ state }) => state === "changes-requested")
     .map(({ author }) => boundedName(author, "someone"));

@@ -28,6 +28,7 @@ import {
   findingsText,
   materialText,
   othersChangesText,
+  questionText,
   RESUMED_TEXT,
 } from "./brief.ts";
 
@@ -165,6 +166,7 @@ async function promptFor({ takes, knownTurns }: OpenSession, run: AgentRun): Pro
     attachmentsText(run.attachments),
     materialText(run),
     othersChangesText(run),
+    questionText(run),
   ];
   const context = texts.filter((text) => text !== "").join("\n\n");
   run.onBrief([context, `Now:\n${run.prompt}`, again].filter((text) => text !== "").join("\n\n"));

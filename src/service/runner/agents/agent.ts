@@ -27,7 +27,7 @@ export type AgentRun = {
   onBrief: (brief: string) => void;
   /** Called with the process group, so that it can be found after a crash. */
   onStarted: (pid: number) => Promise<void>;
-} & Pick<RunnerTurn, "number" | "prompt" | "earlierTurns" | "material" | "othersChanges"> &
+} & Pick<RunnerTurn, "number" | "kind" | "prompt" | "earlierTurns" | "material" | "othersChanges"> &
   Pick<TurnContext, "clock" | "logger" | "signal" | "redact" | "apart" | "report" | "ask">;
 
 /**

@@ -6,7 +6,7 @@ import { oneLine } from "../../base/printable-text.ts";
 import { ANSWERS_FILE } from "../answers-file.ts";
 import { CLAIMS_FILE } from "../claims-file.ts";
 import type { InsidePaths } from "../workspace/sandbox/sandbox.ts";
-import type { EarlierTurn } from "../runner.ts";
+import type { EarlierTurn, RunTurnInput } from "../runner.ts";
 import type { OpenContext, TurnMaterial } from "../turn-context.ts";
 import type { ServiceProject } from "../../config/config.ts";
 import type { PlacedAttachment } from "./attachments.ts";
@@ -137,6 +137,16 @@ export function othersChangesText({ othersChanges = "" }: { othersChanges?: stri
     "them changes the same lines, write yours so that both fit together. What one of them does " +
     "already, don't do again: name the pull request in your summary.";
   return `${intro}\n\n${othersChanges}`;
+}
+
+/** For a turn that was only asked something. Empty for others. */
+export function questionText({ kind }: Pick<RunTurnInput, "kind">): string {
+  if (kind !== "ask") return "";
+  return (
+    "This request is a question, whatever its words are. Answer it with sources, name the files, and " +
+    "change nothing: what you change isn't kept. If it asks for a change, say what would have to change " +
+    "and where."
+  );
 }
 
 /** For a session that knows earlier turns of the job. */

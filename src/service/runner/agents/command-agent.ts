@@ -2,7 +2,14 @@ import { endOf, printableText } from "../../base/printable-text.ts";
 import { createTail } from "../workspace/process-group.ts";
 import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH, ProgressLines } from "./agent.ts";
 import { failureOf, startAgent } from "./agent-process.ts";
-import { attachmentsText, earlierTurnsText, findingsText, materialText, othersChangesText } from "./brief.ts";
+import {
+  attachmentsText,
+  earlierTurnsText,
+  findingsText,
+  materialText,
+  othersChangesText,
+  questionText,
+} from "./brief.ts";
 
 /** How much of standard output is kept for the summary, in bytes. A character has up to four. */
 const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
@@ -27,6 +34,7 @@ export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
     attachmentsText(run.attachments),
     materialText(run),
     othersChangesText(run),
+    questionText(run),
     `Now:\n${run.prompt}`,
     again,
   ];

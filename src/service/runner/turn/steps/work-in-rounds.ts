@@ -124,6 +124,8 @@ async function takenBackFiles(
   }
 }
 
+const NOTHING: CommittedWork = { commit: null, files: 0, leftOut: [], notes: [] };
+
 /** Runs the agent and checks what it left. */
 async function round(
   place: Place,
@@ -134,7 +136,8 @@ async function round(
   const { tree, contexts } = place;
   context.report({ agentRuns: true });
   const ran = await runAgent(tree.folders, turn, context, contexts, again);
-  const committed = await commitWork(tree, ran.summary, turn, context);
+  // Whatever an agent does that was only asked, nothing of it is kept.
+  const committed = turn.kind === "ask" ? NOTHING : await commitWork(tree, ran.summary, turn, context);
   const { commit } = committed;
   const { seenAt } = ran;
   const claims = await checkClaims({ ...place, commit, seenAt }, turn, context);
