@@ -22,6 +22,7 @@ const TEAM = { botName: "docs-agent", teamUrl: "https://example.slack.com/" };
 export function renderedSamples(): Group[] {
   const presentation = {
     asksForProject: false,
+    isAskOnly: () => false,
     projects: ["docs", "handbook"],
     watchedFor: "1 day",
     contact: CONTACT,

@@ -124,6 +124,34 @@ const withPages = {
 };
 const draft = { pullRequest: pullRequest && { ...pullRequest, isDraft: true } };
 
+/** Outcomes where the app only answers. */
+const toQuestions: [string, Partial<Outcome>][] = [
+  [
+    "where the app only answers",
+    {
+      kind: "no-changes",
+      ...withoutPr,
+      told: makeUpResult({
+        outcome: "no-changes",
+        pullRequest: null,
+        answer: "The install page names version 22 (docs/install.md:3).",
+      }),
+    },
+  ],
+  [
+    "where the app only answers, without an answer",
+    {
+      kind: "no-changes",
+      ...withoutPr,
+      told: makeUpResult({ outcome: "no-changes", pullRequest: null, summary: null }),
+    },
+  ],
+  [
+    "where the app only answers, with too old a service",
+    { kind: "rejected", reason: "other", ...noJob, cannotAsk: true },
+  ],
+];
+
 /** Outcomes with the parts that a job service adds if it reports turns. */
 const toldOutcomes: [string, Partial<Outcome>][] = [
   [
@@ -304,6 +332,10 @@ function makeOutcomeSamples(): [string, MessageOf<"outcome">][] {
   };
   return [
     ...toldOutcomes.map(([name, told]): [string, MessageOf<"outcome">] => [name, outcome(told)]),
+    ...toQuestions.map(([name, told]): [string, MessageOf<"outcome">] => {
+      const { turn, ...said } = outcome(told);
+      return [name, { ...said, turn: { ...turn, request: { ...turn.request, changesNothing: true } } }];
+    }),
     ["with a preview", { ...outcome(endings["pull-request"].short), preview: PREVIEW }],
     ...Object.entries(endings).flatMap(([ending, { short, long }]): [string, MessageOf<"outcome">][] => [
       [ending, outcome(short)],

@@ -57,6 +57,7 @@ const refusals: { [K in Refusal["kind"]]: [string, Extract<Refusal, { kind: K }>
   ],
   "not-in-group": [["in no group that is let in", { kind: "not-in-group" }]],
   "access-unchecked": [["in a group that Slack doesn't list", { kind: "access-unchecked" }]],
+  "ask-only": [["a change, where the app only answers", { kind: "ask-only" }]],
   "too-many": [
     ["too many of a person", { kind: "too-many", scope: "person", limit: 20, againAtMs: NOON }],
     ["too many of a channel", { kind: "too-many", scope: "channel", limit: 1_200, againAtMs: NOON }],

@@ -126,6 +126,10 @@ function makeStatusSamples(): [string, MessageOf<"status">][] {
     ["waiting for an answer", status({ turn: askingTurn })],
     ["of a follow-up", status({ turn: followUp })],
     ["with a follow-up", status({ followUps: [followUp] })],
+    [
+      "of a question, where the app only answers",
+      status({ turn: makeUpTurn(watching, { changesNothing: true }) }),
+    ],
     ["of an act on the pull request", status({ turn: acting })],
     ["of an act on the pull request, longest", status({ turn: actingLong })],
     [

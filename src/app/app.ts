@@ -5,6 +5,7 @@ import type { Project } from "./config/config-projects.ts";
 import type { Clock, Logger } from "../shared/machine/ports.ts";
 import { formatDuration } from "../shared/text/text.ts";
 import { type Measure, measureNothing } from "./rules/ports/measure.ts";
+import { isAskOnly } from "./rules/access.ts";
 import { asksForProject } from "./rules/project-choice.ts";
 import { configuredProject } from "./rules/ports/job-service.ts";
 import { serviceOf, type ProjectRef } from "./rules/project.ts";
@@ -180,6 +181,7 @@ function presentationOf(config: Config): Presentation {
   return {
     asksForProject: asksForProject({ projectOfChannel: projectOfChannelIn(config) }),
     projects: projects.map(({ name }) => name),
+    isAskOnly: (channelId) => isAskOnly(config.access, channelId),
     watchedFor: formatDuration(polling.deadlineMs),
     contact: helpContact,
     httpOrigins,

@@ -55,7 +55,7 @@ function registered(): Registered {
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     projectOfChannel: new Map(),
     limits: { perPerson: 0, perChannel: 0 },
-    access: { channels: [], groups: [] },
+    access: { channels: [], groups: [], askOnly: [] },
     followUps: "mention",
     httpOrigins: [],
     isStoreUnsafe: () => false,

@@ -89,7 +89,7 @@ describe.concurrent("npm start -- --check", () => {
       "FAULT  Access: Nobody can use the app, because Slack gives none of the groups in ALLOW_GROUPS.",
     );
     expect(about(await check({ ALLOW_GROUPS: "S0WRITERS" }))).toEqual([
-      "ok     Access: Slack knows every channel and group that may use the app",
+      "ok     Access: Slack knows every channel and group that the settings name",
     ]);
   });
 

@@ -163,6 +163,14 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
         "the ids of user groups, separated by commas, such as S012ABCDEF (see the group's menu in Slack)",
         [],
       ),
+      /** The channels in which the app only answers. */
+      askOnly: from.read(
+        "ASK_ONLY",
+        z.union([z.literal("all"), idsLike(CHANNEL_ID)]),
+        "all, or the ids of channels, separated by commas, such as C012ABCDEF (see View channel details in " +
+          "Slack)",
+        [],
+      ),
     } satisfies AccessSettings,
     followUps: from.readWord("FOLLOW_UPS", FollowUps.options, "mention"),
     retentionMs:

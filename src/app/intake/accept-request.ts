@@ -1,3 +1,4 @@
+import { changeRefusal } from "../rules/access.ts";
 import { isPosted, STATUS_SLOT } from "../rules/turn/delivery.ts";
 import { privatePlace, type Request } from "../rules/turn/request.ts";
 import {
@@ -110,7 +111,10 @@ async function accept(
   wanted: WantedJob,
   warnedOf: readonly string[] | undefined,
 ): Promise<Accepted> {
-  const refusal = await whyRefused(deps, asked);
+  const refusal =
+    (await whyRefused(deps, asked)) ??
+    // It has no words that could be a question.
+    (asked.act === undefined ? null : changeRefusal(deps.access, asked.channelId));
   if (refusal !== null && refusal.kind !== "unchecked") return { kind: "refused", refusal };
   assertStoreSafe(deps);
   // This must be about the current requester: a retry copies another person's request.

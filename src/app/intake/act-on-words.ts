@@ -1,5 +1,6 @@
 import type { PrivateAnswer } from "../rules/ports/notifier.ts";
-import { DEFAULT_INSTRUCTIONS, privatePlace, type Request } from "../rules/turn/request.ts";
+import { isAskOnly } from "../rules/access.ts";
+import { defaultWords, privatePlace, type Request } from "../rules/turn/request.ts";
 import { askingWhich, type WantedJob } from "../rules/decisions/accept.ts";
 import { replyAnswering } from "../rules/decisions/answering.ts";
 import { replyTask, thankTask } from "../rules/decisions/new-tasks.ts";
@@ -61,7 +62,13 @@ export async function actOnWords(
     }
     case "empty":
       return how.isTelling === true
-        ? actOnPrompt(deps, request, at, { ...words, prompt: DEFAULT_INSTRUCTIONS }, how)
+        ? actOnPrompt(
+            deps,
+            request,
+            at,
+            { ...words, prompt: defaultWords(isAskOnly(deps.access, request.channelId)) },
+            how,
+          )
         : answerEmpty(deps, request, how);
     case "unknown-project": {
       const choice = await projectFor(deps, request, words.name);

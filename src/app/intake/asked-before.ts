@@ -1,5 +1,6 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import type { ModalView } from "@slack/types";
+import { asItsChannelAllows, isAskOnly } from "../rules/access.ts";
 import { sameRequest, type SameRequest } from "../rules/thread/same-request.ts";
 import type { Request } from "../rules/turn/request.ts";
 import type { Draft } from "../rules/records.ts";
@@ -95,10 +96,11 @@ function isFollowing(answer: string): boolean {
 }
 
 /** The request that a draft would be, without words and so in any project. */
-function requestOfDraft({ clock, projects }: IntakeDeps, draft: Draft, userId: string): Request {
+function requestOfDraft({ access, clock, projects }: IntakeDeps, draft: Draft, userId: string): Request {
   const { from, teamId, channelId, threadTs, quoted, responseUrl } = draft;
   const place = { from, teamId, channelId, threadTs, quoted, responseUrl };
-  return { id: "draft", ...place, userId, project: projects[0], instructions: "", receivedAt: clock.now() };
+  const of = { id: "draft", ...place, userId, project: projects[0] };
+  return asItsChannelAllows(access, { ...of, instructions: "", receivedAt: clock.now() });
 }
 
 /** The same form with another beginning. It keeps what was typed. */
@@ -111,7 +113,12 @@ export async function formWithNote(
   const { draftId, warnedOf } = readFormMetadata(metadata);
   const draft = await deps.records.get("draft", draftId);
   if (draft === undefined) return textView(answer);
-  const state = { warnedOf, asked: [section(answer)], waiting: await waitingText(deps) };
+  const state = {
+    warnedOf,
+    asked: [section(answer)],
+    waiting: await waitingText(deps),
+    isAskOnly: isAskOnly(deps.access, draft.channelId),
+  };
   // Slack keeps the project that is chosen in the form.
   const choice = await projectFor(deps, { ...draft, userId }, null);
   return requestForm(draftId, draft, namesOf(deps.projects), nameOfChoice(choice), state);

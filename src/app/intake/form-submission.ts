@@ -2,7 +2,8 @@ import type { App, BlockAction, ButtonAction, ViewOutput } from "@slack/bolt";
 import type { ModalView } from "@slack/types";
 import { quotesNothing } from "../rules/words/prompt.ts";
 import { wordsIn } from "../../shared/text/text.ts";
-import { DEFAULT_INSTRUCTIONS, type Request } from "../rules/turn/request.ts";
+import { isAskOnly } from "../rules/access.ts";
+import { defaultWords, type Request } from "../rules/turn/request.ts";
 import { refusalText } from "../messages/refusal-message.ts";
 import { FORM_EXPIRED, NOTHING_SHARED, NOTHING_TYPED } from "../messages/short-answers.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
@@ -42,6 +43,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
           ...askedBefore(deps, accepted, body.user.id, form.warnedOf),
           waiting: await waitingText(deps),
           instructions: form.typed,
+          isAskOnly: isAskOnly(deps.access, draft.channelId),
         };
         const names = namesOf(deps.projects);
         const again = requestForm(form.draftId, draft, names, request.project.name, state);
@@ -137,7 +139,7 @@ async function requestOfForm(
     threadTs: draft.threadTs,
     userId,
     project: choice.project,
-    instructions: typed === "" ? DEFAULT_INSTRUCTIONS : typed,
+    instructions: typed === "" ? defaultWords(isAskOnly(deps.access, draft.channelId)) : typed,
     ...shared,
     responseUrl: draft.responseUrl,
     receivedAt: deps.clock.now(),

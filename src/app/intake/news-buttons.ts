@@ -5,7 +5,7 @@ import { endingOf } from "../rules/turn/outcome.ts";
 import type { Turn } from "../rules/turn/turn.ts";
 import { actValue } from "../messages/actions.ts";
 import { NEWS_BUTTONS } from "../messages/pull-request-messages.ts";
-import { refusalText } from "../messages/refusal-message.ts";
+import { refusalMessage } from "../messages/refusal-message.ts";
 import {
   CHECKS_PASSED,
   NO_CONFLICTS,
@@ -62,7 +62,7 @@ async function act(deps: IntakeDeps, pressed: ActButton, body: BlockAction): Pro
   const reason = whyNot(pullRequest, pressed.of);
   if (before === undefined && reason !== null) return REFUSALS[reason];
   const accepted = await acceptRequest(deps, request);
-  if (accepted.kind === "refused") return refusalText(accepted.refusal);
+  if (accepted.kind === "refused") return refusalMessage(accepted.refusal, deps);
   if (accepted.kind === "accepted") return null;
   // If two people press at once, the accepted request says who did it.
   const first = await deps.records.get("turn", request.id);

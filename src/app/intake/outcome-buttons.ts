@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { App, BlockAction, Context } from "@slack/bolt";
+import { changeRefusal } from "../rules/access.ts";
 import { isPosted, outcomeSlot } from "../rules/turn/delivery.ts";
 import { maySteer, notAllowed, noteVote, votesOf } from "../rules/thread/people.ts";
 import type { Plan, Read } from "../rules/records.ts";
@@ -13,7 +14,7 @@ import {
   type ButtonValue,
   type FeedbackValue,
 } from "../messages/actions.ts";
-import { refusalText } from "../messages/refusal-message.ts";
+import { refusalMessage } from "../messages/refusal-message.ts";
 import { ALREADY_WATCHING, FINISHED, ON_ITS_WAY, THANKS } from "../messages/short-answers.ts";
 import { closeTask, diffTask, reactTasks, refreshTask, watchTask } from "../rules/decisions/new-tasks.ts";
 import { turnWrites } from "../rules/decisions/turn-writes.ts";
@@ -34,13 +35,15 @@ export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
     // Whoever reads the thread may read the change, too.
     askService(deps, pressed, body, context, { may: () => true, task: diffTask }),
   );
-  onPress(app, deps, ACTIONS.closePullRequest, buttonValue, (pressed, body, context) =>
+  onPress(app, deps, ACTIONS.closePullRequest, buttonValue, async (pressed, body, context) => {
+    const refusal = changeRefusal(deps.access, body.channel?.id ?? "");
+    if (refusal !== null) return refusalMessage(refusal, deps);
     // The thread hears of the close as of any other.
-    askService(deps, pressed, body, context, {
+    return askService(deps, pressed, body, context, {
       may: (turn) => maySteer(deps.followUps, turn, body.user.id),
       task: closeTask,
-    }),
-  );
+    });
+  });
   onPress(app, deps, ACTIONS.keepWatching, buttonValue, (pressed, { user }) =>
     deps.queue.commit((read) => keepWatching(deps, read, pressed, user.id)),
   );
@@ -63,7 +66,7 @@ async function tryAgain(
   if (before?.action === "try-again") return alreadyDone(before.userId, body.user.id);
   const request = again(deps, turn, watch, body);
   const accepted = await acceptRequest(deps, request);
-  if (accepted.kind === "refused") return refusalText(accepted.refusal);
+  if (accepted.kind === "refused") return refusalMessage(accepted.refusal, deps);
   return deps.queue.commit((read) => {
     const now = read("turn", turnId);
     // If two people press at once, the accepted request says who did it.

@@ -2,7 +2,8 @@ import type { KnownBlock, ModalView, RichTextElement } from "@slack/types";
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import { idsIn, readableText, withNames } from "../rules/words/readable-text.ts";
-import { DEFAULT_INSTRUCTIONS } from "../rules/turn/request.ts";
+import { isAskOnly } from "../rules/access.ts";
+import { defaultWords } from "../rules/turn/request.ts";
 import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../rules/turn/request.ts";
 import { cut } from "../../shared/text/text.ts";
 import {
@@ -62,6 +63,8 @@ export type FormState = {
   asked?: KnownBlock[];
   waiting?: string;
   instructions?: string;
+  /** True if the app only answers in the form's channel. */
+  isAskOnly?: boolean;
   /** Why it begins with its project. */
   because?: ChosenBecause;
 };
@@ -82,6 +85,7 @@ export async function openRequestForm(
   const viewOf = (draft: Draft) =>
     requestForm(draftId, draft, namesOf(deps.projects), nameOfChoice(form.choice), {
       ...form.state,
+      isAskOnly: isAskOnly(deps.access, draft.channelId),
       waiting,
       ...(form.choice.kind === "chosen" && { because: form.choice.because }),
     });
@@ -211,19 +215,45 @@ async function named(
   };
 }
 
+const CHANGE_TEXTS = {
+  title: "Request a docs change",
+  label: "What should change?",
+  hint: "Name the page and what's wrong.",
+  placeholder: defaultWords(false),
+};
+/** Where the app only answers. */
+const ASK_TEXTS: typeof CHANGE_TEXTS = {
+  title: "Ask about the docs",
+  label: "What do you want to know?",
+  hint: "I only answer here and change nothing.",
+  placeholder: defaultWords(true),
+};
+
 /** The form: what should change, in which project, and the quoted message, if any. */
 export function requestForm(
   draftId: string,
   draft: Draft,
   projects: string[],
   project: string | null,
-  { warnedOf = [], asked = [], waiting = "", instructions, because }: FormState = {},
+  {
+    warnedOf = [],
+    asked = [],
+    waiting = "",
+    instructions,
+    isAskOnly: isAsk = false,
+    because,
+  }: FormState = {},
 ): ModalView {
   const { quoted } = draft;
+  const texts = isAsk
+    ? ASK_TEXTS
+    : quoted === null
+      ? CHANGE_TEXTS
+      : { ...CHANGE_TEXTS, title: "Fix these docs" };
   return {
     type: "modal",
     callback_id: REQUEST_FORM,
-    title: unstyled(quoted === null ? "Request a docs change" : "Fix these docs"),
+    title: unstyled(texts.title),
     submit: unstyled(warnedOf.length === 0 ? "Send" : "Start another"),
     close: unstyled("Cancel"),
     private_metadata: formMetadata({ draftId, warnedOf }),
@@ -237,17 +267,15 @@ export function requestForm(
         block_id: INSTRUCTIONS,
         // A picked message may say it all.
         ...(quoted === null ? {} : { optional: true }),
-        label: unstyled("What should change?"),
-        hint: unstyled(
-          quoted === null ? "Name the page and what's wrong." : "Name the page if the message doesn't.",
-        ),
+        label: unstyled(texts.label),
+        hint: unstyled(quoted === null ? texts.hint : "Name the page if the message doesn't."),
         element: {
           type: "plain_text_input",
           action_id: INSTRUCTIONS,
           multiline: true,
           max_length: FIELD_MAX_CHARS,
           focus_on_load: true,
-          ...(quoted === null ? {} : { placeholder: unstyled(DEFAULT_INSTRUCTIONS) }),
+          ...(quoted === null ? {} : { placeholder: unstyled(texts.placeholder) }),
           ...(instructions === undefined ? {} : { initial_value: instructions }),
         },
       },

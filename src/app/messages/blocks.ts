@@ -56,6 +56,8 @@ export type Presentation = {
   watchedFor: string;
   /** The person to contact for help, in the operator's mrkdwn. */
   contact: string;
+  /** True if the app changes nothing in a channel. */
+  isAskOnly: (channelId: string) => boolean;
   /** Origins (`http://host:port`) whose pull requests become links although they aren't https. */
   httpOrigins: string[];
 };

@@ -3,12 +3,7 @@ import type { Contact } from "../rules/ports/job-service.ts";
 import { LIST_PAGE_SIZE, isDirect, openedAt } from "../rules/thread/request-list.ts";
 import type { ListPage, ListedTurn, RequestCounts, Overview } from "../rules/thread/request-list.ts";
 import { unnamedText } from "../rules/words/readable-text.ts";
-import {
-  DEFAULT_INSTRUCTIONS,
-  type Request,
-  type Segment,
-  type ThreadMessage,
-} from "../rules/turn/request.ts";
+import { isUntyped, type Request, type Segment, type ThreadMessage } from "../rules/turn/request.ts";
 import { allSegments } from "../rules/thread/messages-to-share.ts";
 import { statusText } from "../rules/words/status-text.ts";
 import { waitsFor } from "../rules/words/pull-request-text.ts";
@@ -122,9 +117,9 @@ export function openRow({ turn, url }: ListedTurn, view: View, now: number): Kno
  * The beginning of the person's words or, if they kept the form's suggestion, of the message they
  * picked.
  */
-function wordsOf({ instructions, quoted, beside }: Request): string {
-  const isSuggested = instructions === DEFAULT_INSTRUCTIONS;
-  const about = isSuggested ? unnamedText(aboutOf(quoted ?? beside)) : "";
+function wordsOf(request: Request): string {
+  const { instructions, quoted, beside } = request;
+  const about = isUntyped(request) ? unnamedText(aboutOf(quoted ?? beside)) : "";
   const message = lineOfWords(withoutMarks(about), WORDS_MAX);
   return message === "" ? lineOfWords(withoutMarks(instructions), WORDS_MAX) || "…" : `“${message}”`;
 }

@@ -67,10 +67,13 @@ export function outcomeMessage(
     botName: isDirect(turn.delivery.channelId) ? null : cutEscaped(view.botName, NAME_MAX),
     isPageNamed: isPageNamed(turn.request),
     isAct: turn.request.act !== undefined,
+    changesNothing: turn.request.changesNothing === true,
   };
   const mentioned = mentionedIn(turn, muted);
   const text = withMentions(outcomeText(outcome, words), mentioned, stopper);
-  const buttons = text.buttons.flatMap((name) => button(name, turn, watch, link?.url ?? null));
+  const isAskOnly = view.isAskOnly(turn.delivery.channelId);
+  const offered = text.buttons.filter((name) => name !== "close-pull-request" || !isAskOnly);
+  const buttons = offered.flatMap((name) => button(name, turn, watch, link?.url ?? null));
   const asksForFeedback = HAS_RESULT.has(endingOf(outcome));
   const blocks = (feedback: KnownBlock[]): KnownBlock[] => [
     ...movedBlocks(turn.request, movedBecause, view),

@@ -44,6 +44,7 @@ export function newsMessage(
     ...(unquoted === 0 ? [] : [`… and ${unquoted} more`]),
     ...(offer === "no-rounds" ? [ROUNDS_ARE_OVER] : []),
   ];
+  const isAskOnly = view.isAskOnly(turn.delivery.channelId);
   const link = pullRequestLink(url, view.httpOrigins);
   const unnamed = before === "" ? "The pull request" : "the pull request";
   const people = isForAll ? mentionedIn(turn, muted) : [];
@@ -73,7 +74,7 @@ export function newsMessage(
     blocks: [
       ...movedBlocks(turn.request, movedBecause, view),
       block,
-      ...actions(offer === "act" ? newsButtons(turn, news) : []),
+      ...actions(offer === "act" && !isAskOnly ? newsButtons(turn, news) : []),
     ],
   };
 }

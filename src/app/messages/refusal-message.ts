@@ -1,4 +1,5 @@
 import type { Refusal } from "../rules/ports/notifier.ts";
+import { askOnlyText } from "../rules/words/outcome-text.ts";
 import { counted, cut, grouped, listed, upToMinute, utcTimeOfDay } from "../../shared/text/text.ts";
 import {
   NAME_MAX,
@@ -19,6 +20,7 @@ export function refusalMessage(refusal: Refusal, { contact }: Pick<View, "contac
   if (refusal.kind === "other-channel") return paragraph(otherChannelText(refusal, contact));
   if (refusal.kind === "not-in-group") return paragraph(notInGroupText(contact));
   if (refusal.kind === "access-unchecked") return paragraph(accessUncheckedText(contact));
+  if (refusal.kind === "ask-only") return paragraph(`Sorry, ${askOnlyText(contact)}`);
   const text = refusalText(refusal);
   const typed = refusal.kind === "too-long" ? (refusal.typed ?? "") : "";
   return {
@@ -59,6 +61,8 @@ export function refusalText(refusal: Refusal): string {
       return notInGroupText(ADMIN);
     case "access-unchecked":
       return accessUncheckedText(ADMIN);
+    case "ask-only":
+      return `Sorry, ${askOnlyText(ADMIN)}`;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { KnownBlock, TaskCardBlock, ActionsBlock, Button, Overflow } from "@slack/types";
 import type { MessageOf } from "../rules/ports/notifier.ts";
-import { DEFAULT_INSTRUCTIONS } from "../rules/turn/request.ts";
+import { isUntyped } from "../rules/turn/request.ts";
 import { sharedTexts } from "../rules/thread/messages-to-share.ts";
 import { shownLive } from "../rules/words/pull-request-text.ts";
 import { WORKING, planOf, statusText } from "../rules/words/status-text.ts";
@@ -159,7 +159,7 @@ function isReply(turn: Turn): boolean {
  * thread.
  */
 function isOfItsMessage({ request }: Turn): boolean {
-  return isOfMessage(request) && request.instructions === DEFAULT_INSTRUCTIONS;
+  return isOfMessage(request) && isUntyped(request);
 }
 
 /** True if the request is about a message that its thread shows or that was forwarded. */
@@ -171,10 +171,15 @@ function leadOf(turn: Turn): string {
   const { request } = turn;
   const who = `<@${request.userId}>`;
   const isFirst = request.from === "shortcut" && !isFollowUp(turn);
-  if (isFirst || isOfItsMessage(turn)) return `${who} asked the agent to fix this.`;
+  if (isFirst || isOfItsMessage(turn)) {
+    return request.changesNothing === true
+      ? `${who} asked the agent about this.`
+      : `${who} asked the agent to fix this.`;
+  }
   if (request.from === "try-again") return `${who} tried again:`;
   const isNext = isFollowUp(turn) || turn.isStartedAnew === true;
-  return isNext ? `${who} followed up:` : `${who} requested a docs change:`;
+  if (isNext) return `${who} followed up:`;
+  return request.changesNothing === true ? `${who} asked a question:` : `${who} requested a docs change:`;
 }
 
 /**

@@ -4,7 +4,7 @@ import { TurnPayload } from "../rules/decisions/payload.ts";
 import { readTurnTask } from "../rules/decisions/turn-writes.ts";
 import type { TaskDeps } from "../rules/ports/deps.ts";
 import type { Step } from "../rules/records.ts";
-import { type Along, knownPrompt, withAlong } from "../rules/turn/submitting.ts";
+import { type Along, knownPrompt, refuseToAsk, withAlong } from "../rules/turn/submitting.ts";
 import { deadlineOf, type Turn, type TurnFiles } from "../rules/turn/turn.ts";
 import { type ComposedPrompt, composePrompt } from "../rules/words/prompt.ts";
 import type { Attachment } from "../../shared/contract/attachment.ts";
@@ -36,6 +36,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
 
   const composed = await composeOnce(deps, turn);
   const offer = await findOffer(deps, turn, receiver);
+  if (offer.cannotAsk === true) return endSubmit(deps, turn.id, (now) => refuseToAsk(now, deps.clock.now()));
   const people = await peopleToName(deps, turn, offer, composed);
   const went = await filesToSend(deps, turn, { offer, read }, task.payload);
   if ("step" in went) return went.step;

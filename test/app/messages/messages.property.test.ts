@@ -207,6 +207,7 @@ const views: fc.Arbitrary<View> = fc.record({
   contact: fc.constantFrom("your Docs Agent admin", "<@U0ADMIN>", "<#C0HELP>"),
   httpOrigins: fc.constant([]),
   asksForProject: fc.boolean(),
+  isAskOnly: fc.constant(() => false),
 });
 
 const times = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2040, 0, 1) });
@@ -453,6 +454,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
       contact: "your Docs Agent admin",
       httpOrigins: [],
       asksForProject: false,
+      isAskOnly: () => false,
     };
     const evil = "<!channel> <@U0VICTIM> <https://evil.example|x> & https://evil.example 😀".repeat(60);
     const named = { id: evil, repository: evil, ref: evil, model: evil };
@@ -592,6 +594,7 @@ describe("lists of projects", () => {
     contact: "your Docs Agent admin",
     httpOrigins: [],
     asksForProject: false,
+    isAskOnly: () => false,
   };
 
   it("name as many as there is room for, and count the rest", () => {

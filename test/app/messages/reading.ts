@@ -15,6 +15,7 @@ export const PR = "https://github.com/acme/docs/pull/7";
 export const TEAM = { botName: "docs-agent", teamUrl: "https://example.slack.com/" };
 export const presentation = {
   asksForProject: false,
+  isAskOnly: () => false,
   projects: ["docs"],
   watchedFor: "1 day",
   contact: "your Docs Agent admin",

@@ -102,6 +102,7 @@ export async function startSide(
     team,
     presentation: {
       asksForProject: false,
+      isAskOnly: () => false,
       projects: ["docs"],
       watchedFor: "1 day",
       contact: "your Docs Agent admin",

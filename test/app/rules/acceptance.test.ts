@@ -12,6 +12,7 @@ const deps = {
   retentionMs: 4,
   projects: [project],
   followUps: "mention" as const,
+  access: { askOnly: [] },
 };
 
 it.each([

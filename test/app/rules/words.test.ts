@@ -14,6 +14,7 @@ const words: OutcomeWords = {
   botName: "docs-agent",
   isPageNamed: false,
   isAct: false,
+  changesNothing: false,
   stopper: null,
   contact: "your Docs Agent admin",
 };

@@ -1,4 +1,5 @@
 import type { Request } from "../turn/request.ts";
+import { type AccessSettings, asItsChannelAllows } from "../access.ts";
 import type { MessageOf } from "../ports/notifier.ts";
 import type { AskedQuestion, Plan, Read, AppRecords } from "../records.ts";
 import { inLine, jobInThread, newestOfThread, statusOwnerFor, alsoShowing } from "../thread/follow-up.ts";
@@ -59,6 +60,7 @@ type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
   /** The configured projects. */
   projects: readonly ProjectRef[];
   followUps: FollowUps;
+  access: Pick<AccessSettings, "askOnly">;
 };
 
 /**
@@ -70,11 +72,12 @@ type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
 export function acceptance(
   deps: AcceptDeps,
   read: Read,
-  request: Request,
+  asked: Request,
   wanted: WantedJob,
   within: readonly Limit[],
   asker?: Asker,
 ): Plan<AcceptanceEnd> {
+  const request = asItsChannelAllows(deps.access, asked);
   if (read("turn", request.id) !== undefined || isForgotten(read, request.id)) {
     return { value: { kind: "known" } };
   }
@@ -89,11 +92,13 @@ export function acceptance(
   const turn = turnFor(deps, read, request, wanted);
   if (turn === undefined) return { value: { kind: "known" } };
   if ("kind" in turn) return { value: turn };
-  const { writes, ...accepted } = accepting(deps, read, turn);
+  // It may have been added to a job of another channel.
+  const allowed = { ...turn, request: asItsChannelAllows(deps.access, turn.request) };
+  const { writes, ...accepted } = accepting(deps, read, allowed);
   const keptMs = deps.polling.deadlineMs + deps.retentionMs;
   return {
     ...accepted,
-    writes: [...writes, ...askedWrites(read, turn, keptMs, deps.clock.now())],
+    writes: [...writes, ...askedWrites(read, allowed, keptMs, deps.clock.now())],
     within,
     value: { kind: "accepted" },
   };
@@ -171,7 +176,9 @@ function added(
 ): Turn | MessageOf<"not-allowed"> {
   const turn = read("turn", turnId);
   const left = turn && openPullRequestOf(read, turn, deps.clock.now());
-  if (left === undefined || !isAddable(deps, read, left)) return newTurn(request);
+  // Only where requests change something, they belong to a pull request elsewhere.
+  const isAdded = left !== undefined && request.changesNothing !== true && isAddable(deps, read, left);
+  if (!isAdded) return newTurn(request);
   if (!maySteer(deps.followUps, left, request.userId)) return notAllowed(left);
   const { channelId, threadTs } = left.delivery;
   // The message that asked is in another thread. The agent's next turns don't begin there.

@@ -1,3 +1,4 @@
+import { type AccessSettings, asItsChannelAllows } from "../access.ts";
 import { questionSlot } from "../turn/delivery.ts";
 import type { MessageOf } from "../ports/notifier.ts";
 import type { AskedQuestion, Plan, Read } from "../records.ts";
@@ -95,7 +96,7 @@ export function answerableIn(
  * have closed meanwhile. `known` means that the message was taken before.
  */
 export function replyAnswering(
-  deps: TakeDeps,
+  deps: TakeDeps & { access: Pick<AccessSettings, "askOnly"> },
   read: Read,
   reply: Request,
   { turnId, question: number }: AskedQuestion,
@@ -113,7 +114,7 @@ export function replyAnswering(
     question: number,
     userId: reply.userId,
     given,
-    reply: { ...reply, ...place },
+    reply: { ...asItsChannelAllows(deps.access, reply), ...place },
   });
   return plan.value.kind === "taken" ? { ...plan, value: "answered" } : { value: "closed" };
 }

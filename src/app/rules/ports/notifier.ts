@@ -158,6 +158,8 @@ export const Refusal = z.discriminatedUnion("kind", [
   storedObject({ kind: z.literal("not-in-group") }),
   /** Slack can't say whether the operator's channels or groups let them in. */
   storedObject({ kind: z.literal("access-unchecked") }),
+  /** It would change something, and the operator lets the app only answer in its channel. */
+  storedObject({ kind: z.literal("ask-only") }),
 ]);
 export type Refusal = z.infer<typeof Refusal>;
 

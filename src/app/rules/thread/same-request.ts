@@ -54,7 +54,7 @@ export function sameRequest(
     // If its result goes to one person alone, nobody else can follow it.
     if (isRepeated || (found.delivery.away !== null && found.request.userId !== userId)) continue;
     const isSeen = isOfThread || maySee(found, viewer);
-    if (isSeen) return { turn: found, mayAdd: takesMore(deps, read, found, userId) };
+    if (isSeen) return { turn: found, mayAdd: mayAddTo(deps, read, found, request) };
     isElsewhere ||= channels === undefined && !isDirect(found.delivery.channelId);
   }
   return isElsewhere ? "elsewhere" : undefined;
@@ -79,8 +79,9 @@ export function openPullRequestOf(read: Read, { job, request }: Turn, now: numbe
   return turn !== undefined && hasOpenPullRequest(turn, now) ? turn : undefined;
 }
 
-/** True if a person may add to the pull request that a turn left. */
-function takesMore(deps: SameDeps, read: Read, turn: Turn, userId: string): boolean {
+/** True if a request may be added to the pull request that a turn left. */
+function mayAddTo(deps: SameDeps, read: Read, turn: Turn, { changesNothing, userId }: Request): boolean {
+  if (changesNothing === true) return false;
   return isAddable(deps, read, turn) && maySteer(deps.followUps, turn, userId);
 }
 

@@ -74,6 +74,8 @@ export const Outcome = storedObject({
   isPassed: z.boolean().optional(),
   /** True if the service said that there is nothing to do about the pull request, and why. */
   isDeclined: z.boolean().optional(),
+  /** True if nothing was sent, because the service can't promise to change nothing. */
+  cannotAsk: z.literal(true).optional(),
   /** True if the service can show what the job changes. */
   hasDiff: z.boolean().optional(),
   /** True if the service can close a pull request that changes nothing. */

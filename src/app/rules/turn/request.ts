@@ -14,6 +14,19 @@ export const PROMPT_MAX_CHARS = 4000;
  */
 export const DEFAULT_INSTRUCTIONS = "Fix the problem this message describes.";
 
+/** The same where the app only answers. */
+const DEFAULT_QUESTION = "Answer what this message asks.";
+
+/** The words of a request whose person typed none. */
+export function defaultWords(isAskOnly: boolean): string {
+  return isAskOnly ? DEFAULT_QUESTION : DEFAULT_INSTRUCTIONS;
+}
+
+/** True if a request has the words that the form suggests, and nobody typed any. */
+export function isUntyped({ instructions }: Pick<Request, "instructions">): boolean {
+  return instructions === DEFAULT_INSTRUCTIONS || instructions === DEFAULT_QUESTION;
+}
+
 /** A piece of a Slack message, taken apart so that none of it is ever read as markup again. */
 export const Segment = z.discriminatedUnion("kind", [
   storedObject({ kind: z.literal("text"), text: z.string() }),
@@ -159,6 +172,11 @@ export const Request = storedObject({
   follows: storedObject({ turnId: z.string() }).optional(),
   /** What its turn does about its job's pull request. Absent for a request in words. */
   act: TurnAct.optional(),
+  /**
+   * True if its turn only answers, because the app changes nothing in its channel. It is then sent
+   * as a question, or not at all.
+   */
+  changesNothing: z.literal(true).optional(),
   /**
    * The turn that this request tries again. `userId`: whose words those are, since that turn
    * expires first. Absent if an older version began it.

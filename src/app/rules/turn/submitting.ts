@@ -3,7 +3,7 @@ import type { Admission } from "../ports/directory.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import { nextPollDelayMs, type PollingPolicy } from "../retry.ts";
 import { quotesNothing } from "../words/prompt.ts";
-import { DEFAULT_INSTRUCTIONS, type Request, type SharedFile } from "./request.ts";
+import { isUntyped, type Request, type SharedFile } from "./request.ts";
 import {
   withoutSending,
   UNSEEN_MS,
@@ -108,6 +108,12 @@ export function refuseTurn(turn: Turn, admission: Exclude<Admission, "admitted">
   return endTurn({ ...turn, request }, "rejected", now, { reason: "other", admission });
 }
 
+/** Ends the turn that must change nothing, because the service can't promise that. */
+export function refuseToAsk(turn: Turn, now: number): Turn {
+  if (turn.stage.name !== "accepted") return turn;
+  return endTurn(turn, "rejected", now, { reason: "other", cannotAsk: true });
+}
+
 /** Stands in for words that aren't kept. */
 const NOT_KEPT = "(not kept)";
 
@@ -127,9 +133,7 @@ export function knownPrompt({ stage, request }: Turn): string | null {
 export function askedBy({ stage, request }: Turn): Pick<Besides, "words" | "requester" | "authors"> {
   if (stage.name !== "submitting") return {};
   const { requester, authors } = stage;
-  const { instructions } = request;
-  const typed =
-    requester === undefined || instructions === DEFAULT_INSTRUCTIONS ? {} : { words: instructions };
+  const typed = requester === undefined || isUntyped(request) ? {} : { words: request.instructions };
   return { ...typed, ...(requester && { requester }), ...(authors && { authors }) };
 }
 

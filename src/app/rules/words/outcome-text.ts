@@ -35,6 +35,8 @@ export type OutcomeWords = {
   isPageNamed: boolean;
   /** True if it was asked for by a button, so there are no words. */
   isAct: boolean;
+  /** True if it was a question, because the app changes nothing in its channel. */
+  changesNothing: boolean;
   /** The person who stopped it. Null if nobody did, or they aren't to be mentioned. */
   stopper: string | null;
   /** The contact for help. */
@@ -86,6 +88,11 @@ export type OutcomeText = {
   buttons: OutcomeButton[];
 };
 
+/** What a person is told where the app only answers. */
+export function askOnlyText(contact: string): string {
+  return `I only answer questions here and change nothing. For a change, contact ${contact}.`;
+}
+
 /** The text of an outcome. It claims no more than is known. */
 export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText {
   const said = textOf(outcome, words);
@@ -120,6 +127,7 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
   const { told: report, reason } = outcome;
   const pr = prLinkOf(outcome) === null ? null : (words.pr ?? "The pull request");
   const by = words.stopper;
+  const askOnly = askOnlyText(words.contact);
   switch (endingOf(outcome)) {
     case "pull-request": {
       if (isLeftEmpty(outcome)) {
@@ -143,11 +151,12 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
     case "no-changes": {
       if (report?.answer !== undefined) {
         return {
-          ...text("💬", "", replyToQuestion(report.answer, words)),
+          ...text("💬", "", words.changesNothing ? askOnly : replyToQuestion(report.answer, words)),
           quote: null,
           answer: report.answer,
         };
       }
+      if (words.changesNothing) return text("➖", "The agent gave no answer.", askOnly, "try-again");
       const headline =
         outcome.isUnsure === true ? "The agent finished, and there's no pull request." : "No changes made.";
       return text("➖", headline, replyText(outcome, words), "try-again");
@@ -227,11 +236,16 @@ function updatedText(report: KeptTurn | undefined, pr: string): Text {
   return { ...text("📝", `${headline}. ${draft}`), ...said };
 }
 
-function failedText(outcome: Outcome, pr: string | null, { contact, isAct }: OutcomeWords): Text {
+function failedText(
+  outcome: Outcome,
+  pr: string | null,
+  { contact, isAct, changesNothing }: OutcomeWords,
+): Text {
   const { told: report, isUnsure } = outcome;
   const limit = LIMITS[report?.cause ?? ""];
   if (limit !== undefined) {
-    const detail = pr === null ? "Ask for a smaller change." : checkBeforeMergeText(pr);
+    const smaller = changesNothing ? "Ask something narrower." : "Ask for a smaller change.";
+    const detail = pr === null ? smaller : checkBeforeMergeText(pr);
     const reason = report?.reason ?? "";
     return PLAIN_SENTENCE.test(reason)
       ? { ...text("❌", reason, detail), quote: null, jobId: null }
@@ -277,6 +291,10 @@ function rejectedText(outcome: Outcome, { project, contact, isAct }: OutcomeWord
   const rejected = (headline: string) =>
     text("⛔", headline, fixText(isStarted, contact), isStarted ? "keep-watching" : "try-again");
   if (outcome.isDeclined === true) return text("⛔", "The agent didn't start on this.");
+  if (outcome.cannotAsk === true) {
+    const why = "Here I only ask the agent questions, and its service is too old for them.";
+    return text("⛔", "I didn't send this.", `${why} ${fixText(false, contact)}`, "try-again");
+  }
   if (reason === "key") return rejected("Docs Agent isn't set up correctly: its API key was refused.");
   if (reason === "project") {
     return rejected(

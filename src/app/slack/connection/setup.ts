@@ -68,7 +68,7 @@ export function wantedScopes({
   access: { channels, groups },
 }: {
   followUps: FollowUps;
-  access: AccessSettings;
+  access: Pick<AccessSettings, "channels" | "groups">;
 }): WantedScopes {
   return {
     ...(followUps !== "mention" && { FOLLOW_UPS: ["channels:history", "groups:history"] }),

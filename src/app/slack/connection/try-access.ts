@@ -14,21 +14,24 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Looks up the channels and user groups that the operator lets use the app. Says which of them
+ * Looks up the channels and user groups that the operator's settings name. Says which of them
  * Slack doesn't give, and fails if that leaves nobody.
  */
 export async function tryAccess(
   slack: Pick<SlackSettings, "apiUrl" | "botToken">,
-  { channels, groups }: AccessSettings,
+  { channels, groups, askOnly }: AccessSettings,
 ): Promise<StartFinding[]> {
-  if (channels.length === 0 && groups.length === 0) return [];
+  const asked = askOnly === "all" ? [] : askOnly;
+  if ([...channels, ...groups, ...asked].length === 0) return [];
   const client = oneTryClient(slack, slack.botToken);
-  const [ofChannels, ofGroups] = await Promise.all([
+  const [ofChannels, ofAsked, ofGroups] = await Promise.all([
     troubles(channels, (channel) => client.conversations.info({ channel })),
+    troubles(asked, (channel) => client.conversations.info({ channel })),
     troubles(groups, (id) => client.usergroups.users.list({ usergroup: id })),
   ]);
   const findings = [
     ...ofChannels.map(({ id, trouble }) => warning("ALLOW_CHANNELS", id, trouble)),
+    ...ofAsked.map(({ id, trouble }) => warning("ASK_ONLY", id, trouble)),
     ...ofGroups.map(({ id, trouble }) => warning("ALLOW_GROUPS", id, trouble)),
   ];
   if (groups.length > 0 && ofGroups.length === groups.length) {
@@ -37,7 +40,7 @@ export async function tryAccess(
   }
   return findings.length > 0
     ? findings
-    : [{ level: "ok", name: NAME, found: "Slack knows every channel and group that may use the app" }];
+    : [{ level: "ok", name: NAME, found: "Slack knows every channel and group that the settings name" }];
 }
 
 async function troubles(

@@ -18,9 +18,10 @@ import type { Receiver } from "./find-target.ts";
 /**
  * What a service speaks. `unsent` means that nothing is sent to it now: it told us to wait, or it
  * didn't say what it speaks but may soon. It is the answer to go on with, as if the call had failed
- * without an effect.
+ * without an effect. `cannotAsk` means that the turn must change nothing, and the service can't
+ * promise that.
  */
-export type ServiceOffer = { level: Level; unsent?: JobServiceAnswer };
+export type ServiceOffer = { level: Level; unsent?: JobServiceAnswer; cannotAsk?: true };
 
 /** Finds out what the service speaks for a turn that is about to be sent for the first time. */
 export async function findOffer(deps: TaskDeps, turn: Turn, receiver: Receiver): Promise<ServiceOffer> {
@@ -29,17 +30,23 @@ export async function findOffer(deps: TaskDeps, turn: Turn, receiver: Receiver):
   if (waitMs > 0) return { level: 0, unsent: notAsked(waitMs) };
   const isOver = deps.clock.now() >= deadlineOf(turn, deps.polling);
   if (isOver || turn.stage.name !== "accepted") return { level: 0 };
-  const offer = await offeredBy(receiver);
+  const { changesNothing = false } = turn.request;
+  const offer = await offeredBy(receiver, changesNothing ? ASKS_FROM : 0);
   if (offer.unsent !== undefined) await heedRetryAfter(deps, project, offer.unsent);
-  return offer;
+  const cannotAsk = changesNothing && offer.unsent === undefined && offer.level < ASKS_FROM;
+  return { ...offer, ...(cannotAsk && { cannotAsk }) };
 }
 
 /** An id that no job has. A service that was never called says in its answer what it speaks. */
 const NO_JOB = "capabilities";
 
-async function offeredBy({ jobService, announced }: Receiver): Promise<ServiceOffer> {
+/** The level at which a service can be asked for an answer that changes nothing. */
+const ASKS_FROM = 3;
+
+/** A service that is known to speak less than `least` is asked again: it may be a newer version. */
+async function offeredBy({ jobService, announced }: Receiver, least: Level): Promise<ServiceOffer> {
   const known = knownLevel(announced);
-  if (known !== undefined) return { level: known };
+  if (known !== undefined && known >= least) return { level: known };
   const answer = await jobService.getJob(NO_JOB);
   if (answer.ok || !passes(answer.fault)) return { level: answer.level ?? 0 };
   return { level: 0, unsent: { ...answer, fault: { ...answer.fault, kind: "not-created" } } };
@@ -62,14 +69,16 @@ export async function sendTurn(
   { job, prompt, attachments }: { job: KnownJob | null; prompt: string; attachments: Attachment[] },
 ): Promise<JobServiceAnswer> {
   const sent = knownPrompt(turn) ?? prompt;
-  const { act } = turn.request;
+  const { act, changesNothing = false } = turn.request;
   const besides = { attachments, ...askedBy(turn) };
   const answer =
-    job === null
-      ? await jobService.createJob(sent, keyOf(turn), besides)
-      : act === undefined
-        ? await message(jobService, job.id, sent, keyOf(turn), besides)
-        : await actOn(jobService, job.id, act, keyOf(turn), askedBy(turn));
+    job !== null
+      ? act === undefined
+        ? await message(jobService, job.id, changesNothing, sent, keyOf(turn), besides)
+        : await actOn(jobService, job.id, act, keyOf(turn), askedBy(turn))
+      : changesNothing
+        ? await jobService.ask(null, sent, keyOf(turn), besides)
+        : await jobService.createJob(sent, keyOf(turn), besides);
   await heedRetryAfter(deps, turn.request.project, answer);
   return answer;
 }
@@ -93,16 +102,22 @@ async function actOn(
 /** Statuses that a service may use to refuse a message to a closed job. */
 const MAY_BE_CLOSED: ReadonlySet<number | undefined> = new Set([400, 409, 410, 422]);
 
-/** Sends a message. A refusal because the job is closed is treated as if there were no such job. */
+/**
+ * Sends a message, or a question. A refusal because the job is closed is treated as if there were
+ * no such job.
+ */
 async function message(
   jobService: JobService,
   jobId: string,
+  changesNothing: boolean,
   prompt: string,
   key: string,
   besides: Besides,
 ): Promise<JobServiceAnswer> {
   // The bare key is for a create that the service may get later.
-  const answer = await jobService.sendMessage(jobId, prompt, `${key}:message`, besides);
+  const answer = changesNothing
+    ? await jobService.ask(jobId, prompt, `${key}:ask`, besides)
+    : await jobService.sendMessage(jobId, prompt, `${key}:message`, besides);
   if (answer.ok || answer.fault.kind !== "rejected" || !MAY_BE_CLOSED.has(answer.fault.status)) return answer;
   const seen = await jobService.getJob(jobId);
   const isClosed = seen.ok ? seen.job.status === "archived" : seen.fault.kind === "missing";
