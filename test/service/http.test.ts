@@ -235,7 +235,7 @@ it("announces with every answer what it offers beyond the contract, errors inclu
   ]);
   for (const { headers } of answers) {
     expect(headers.get("Docs-Agent-Capabilities")).toBe(
-      "docs-agent/2, docs-agent/1, idempotency-key, turns, list, cancel, archive, questions, attachments, requester, authors, pull-request, diff, close, changes",
+      "docs-agent/3, docs-agent/2, docs-agent/1, idempotency-key, turns, list, cancel, archive, questions, attachments, requester, authors, pull-request, diff, close, changes",
     );
   }
 });
