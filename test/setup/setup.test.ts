@@ -1,23 +1,16 @@
 // @module-tag chromium
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ownManifest } from "../../src/app/slack/manifest/own-manifest.ts";
 import { startBrowser, violationsOf } from "../support/browser.ts";
 import { need } from "../support/need.ts";
+import { choose as chooseIn, enter as enterIn, heading, press } from "../support/setup-page.ts";
 import { CONFIG_TOKEN, openSetupPlace, SETUP_KEY, SETUP_TOKEN } from "../support/setup-place.ts";
 import { ANA, APP_TOKEN, BOT_TOKEN, DOCS } from "../support/world.ts";
 
 const SECRETS = [BOT_TOKEN, APP_TOKEN, SETUP_TOKEN, SETUP_KEY, CONFIG_TOKEN];
-
-async function press(tab: Page, name: string): Promise<void> {
-  await tab.getByRole("button", { name }).click();
-}
-
-async function heading(tab: Page, name: string): Promise<void> {
-  await tab.getByRole("heading", { name, level: 2 }).waitFor({ timeout: 60_000 });
-}
 
 describe("npm run setup", { timeout: 300_000 }, () => {
   let browser: Browser;
@@ -45,11 +38,11 @@ describe("npm run setup", { timeout: 300_000 }, () => {
     let fields = 0;
     const enter = async (label: string, value: string) => {
       fields += 1;
-      await tab.locator("input").and(tab.getByLabel(label)).fill(value);
+      await enterIn(tab, label, value);
     };
     const choose = async (label: string, value: string) => {
       fields += 1;
-      await tab.locator("select").and(tab.getByLabel(label)).selectOption(value);
+      await chooseIn(tab, label, value);
     };
 
     await heading(tab, "Slack app");

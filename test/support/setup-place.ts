@@ -120,6 +120,8 @@ export async function openSetupPlace(manifests: Record<string, Record<string, un
     env,
     codeHost,
     model,
+    /** The agent's program. */
+    agent: dir.file("bin/opencode"),
     folder,
     repository: `${codeHost.url}/acme/docs`,
     start(...args: string[]): SetupProcess {
