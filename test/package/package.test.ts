@@ -73,7 +73,7 @@ it("is what npm packs and installs, without npm's cache", { ...MINUTES, tags: ["
   await using dir = await openTempDir();
   // Another pack in the clone would use the same dist/.
   const clone = dir.file("clone");
-  execFileSync("git", ["clone", "--quiet", "--local", ROOT, clone]);
+  execFileSync("git", ["clone", "--quiet", "--no-hardlinks", ROOT, clone]);
   symlinkSync(join(ROOT, "node_modules"), join(clone, "node_modules"));
   const npm = (cwd: string, ...args: string[]) => execFileSync("npm", args, { cwd, encoding: "utf8" });
   npm(clone, "pack", "--pack-destination", dir.path);
