@@ -1,6 +1,6 @@
-import { Readable } from "node:stream";
+import { Readable, Writable } from "node:stream";
 import type { Clock } from "../../src/shared/machine/ports.ts";
-import { linesOf } from "../../src/app/dump/program.ts";
+import { createStateProgram, linesOf } from "../../src/app/dump/program.ts";
 import { openRedisSide } from "../../src/app/dump/redis-side.ts";
 import { openSqliteSide } from "../../src/app/dump/sqlite-side.ts";
 import { dump, load, type Side, type Totals } from "../../src/app/dump/transfer.ts";
@@ -36,4 +36,26 @@ export async function loadInto(
   }
   const read = linesOf(Readable.from(written()));
   return await load({ target: through(target), clock: place.clock, progress: () => {}, lines: read });
+}
+
+/** Runs `npm run state` as an operator does. Resolves to what it prints. */
+export async function runState({ store, clock }: Place, ...args: string[]): Promise<string> {
+  let printed = "";
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      printed += String(chunk);
+      done();
+    },
+  });
+  const program = createStateProgram({
+    clock,
+    logger: new RecordingLogger(),
+    env: { STORE_URL: store.startsWith("redis:") ? store : `sqlite://${store}` },
+    input: process.stdin,
+    output,
+    say: () => {},
+    isTerminal: false,
+  });
+  await program.parseAsync(args, { from: "user" });
+  return printed;
 }
