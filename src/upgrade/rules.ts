@@ -26,7 +26,10 @@ export const UpgradeJournal = z.object({
   to: Release,
   /** The units that ran before. */
   units: z.array(z.enum(UNITS)),
-  /** The folder with the state as the release before left it. Null until it is whole. */
+  /**
+   * The folder with the state as the release before left it. It is whole once `current` names the
+   * new release. Null until it is begun.
+   */
   backup: z
     .string()
     .regex(/^backups\/\d{14}$/)

@@ -14,6 +14,8 @@ import { UpgradeError } from "./rules.ts";
 import { isRedisUrl } from "../shared/store/redis/redis-location.ts";
 
 const SETTINGS = [".env", "service.yml"];
+/** How long a program that was stopped may take to leave its files. */
+const LEFT_WITHIN_MS = 10_000;
 /** What a release changes when it takes a request or works on one. */
 const WORK = {
   app: "SELECT key, value FROM kv WHERE key LIKE 'turn:%' ORDER BY key",
@@ -29,6 +31,17 @@ function readyUrlAt(host: string, port: string | number): string {
 
 /** One program's SQLite file. */
 type StateFile = { of: keyof typeof WORK; path: string };
+
+/** Removes a copy that {@link StoredState.copyTo} has made, or has begun. */
+export function removeCopy(backupFolder: string): void {
+  for (const path of [nameUntilWhole(backupFolder), backupFolder]) {
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function nameUntilWhole(backupFolder: string): string {
+  return `${backupFolder}.new`;
+}
 
 /** What both programs have stored, as far as it is in files, and their settings. */
 export class StoredState {
@@ -93,14 +106,14 @@ export class StoredState {
   }
 
   /**
-   * Makes sure that no program uses the files, until it is disposed. Null if one does. It doesn't
-   * create the files of the locks, which would be this user's.
+   * Makes sure that no program uses the files, until it is disposed. Null if one goes on with them.
+   * It doesn't create the files of the locks, which would be this user's.
    */
   async own(): Promise<Disposable | null> {
     using owned = new DisposableStack();
     try {
       for (const { path } of this.#files) {
-        if (existsSync(`${path}-owner`)) owned.use(await ownFile(path, this.#clock, 0));
+        if (existsSync(`${path}-owner`)) owned.use(await ownFile(path, this.#clock, LEFT_WITHIN_MS));
       }
       return owned.move();
     } catch (thrown) {
@@ -111,7 +124,7 @@ export class StoredState {
 
   /** Copies files and settings into a new folder. */
   async copyTo(backupFolder: string): Promise<void> {
-    const made = `${backupFolder}.new`;
+    const made = nameUntilWhole(backupFolder);
     mkdirSync(dirname(made), { recursive: true, mode: 0o700 });
     refuseLink(dirname(made));
     rmSync(made, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../service/config/env.ts";
 import type { Clock } from "../shared/machine/ports.ts";
@@ -9,7 +9,7 @@ import { askDoctor, askDoctorOfRunning } from "./examine-release.ts";
 import { manifestChanges } from "./manifest-changes.ts";
 import { Releases } from "./releases.ts";
 import { isOlder, type UpgradeJournal, nextStep, UpgradeError, versionOfRelease } from "./rules.ts";
-import { StoredState } from "./stored-state.ts";
+import { removeCopy, StoredState } from "./stored-state.ts";
 import { Units } from "./units.ts";
 
 type UpgradeDeps = {
@@ -107,14 +107,11 @@ export class Upgrade implements Disposable {
           writeJournal(this.#journal(), journal);
           break;
         }
-        case "restore":
-          if (!(await this.#restore(journal))) {
-            return this.#stay(
-              journal,
-              "It has worked on requests since, which going back would undo, so it keeps running.",
-            );
-          }
+        case "restore": {
+          const reason = await this.#restore(journal);
+          if (reason !== null) return this.#stay(journal, `${reason}, so it keeps running.`);
           break;
+        }
         case "start-old": {
           await this.#units.start(journal.units);
           const old = versionOfRelease(this.#releases.current() ?? "");
@@ -129,6 +126,7 @@ export class Upgrade implements Disposable {
     const { folder, clock, say } = this.#deps;
     const state = this.#state();
     await this.#units.stop(journal.units);
+    let begun = journal;
     try {
       using owned = await state.own();
       if (owned === null) {
@@ -136,22 +134,24 @@ export class Upgrade implements Disposable {
           "A program still runs that systemd didn't start. Stop it, and run this again. Nothing was changed.",
         );
       }
+      // A switch that broke off may have left a part of one, in this second or before.
+      if (journal.backup !== null) removeCopy(join(folder, journal.backup));
       const backup = join("backups", new Date(clock.now()).toISOString().replaceAll(/\D/g, "").slice(0, 14));
+      begun = { ...journal, backup };
+      writeJournal(this.#journal(), begun);
       if (state.hasSettings()) {
         await state.copyTo(join(folder, backup));
         say(`Copied the state to ${join(folder, backup)}.\n`);
       }
       if (state.isOnRedis) say("The app's state is on Redis. Copy its files yourself (docs/operate.md).\n");
-      if (journal.backup !== null) rmSync(join(folder, journal.backup), { recursive: true, force: true });
-      const copied = { ...journal, backup };
-      writeJournal(this.#journal(), copied);
       this.#releases.setCurrent(journal.to);
       say(`Switched to ${versionOfRelease(journal.to)}.\n`);
-      return copied;
+      return begun;
     } catch (thrown) {
       if (this.#releases.current() === journal.from) {
         await this.#units.start(journal.units);
         writeJournal(this.#journal(), null);
+        if (begun.backup !== null) removeCopy(join(folder, begun.backup));
       }
       throw thrown;
     }
@@ -164,16 +164,19 @@ export class Upgrade implements Disposable {
     return await askDoctorOfRunning(to, units, this.#place());
   }
 
-  /** Resolves to false, and changes nothing, if that would undo work. */
-  async #restore({ from, backup }: UpgradeJournal): Promise<boolean> {
+  /** Resolves to the reason, and changes nothing, if that can't be or would undo work. */
+  async #restore({ from, backup }: UpgradeJournal): Promise<string | null> {
     const state = this.#state();
     using owned = await state.own();
-    if (owned === null || from === null || backup === null) return false;
+    if (owned === null) return "A program that systemd didn't start uses its state";
+    if (from === null || backup === null) return "There is no copy of its state from before";
     const copy = join(this.#deps.folder, backup);
-    if (state.hasWorkedSince(copy)) return false;
+    if (state.hasWorkedSince(copy)) {
+      return "It has worked on requests since, which going back would undo";
+    }
     state.restore(copy);
     this.#releases.setCurrent(from);
-    return true;
+    return null;
   }
 
   /** Ends an upgrade whose new version has faults, but stays. */

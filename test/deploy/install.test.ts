@@ -179,7 +179,7 @@ it("docs/install.md leads from nothing to running, by its own commands", { timeo
   }
   shell.stdin.end();
   await ended;
-  expect(shell.exitCode, said).toBe(0);
+  expect(shell.exitCode, `${said}`).toBe(0);
   expect(readFileSync(file("opt/asked"), "utf8").split("\n")).toEqual([
     "apt-get update",
     "apt-get install -y git bubblewrap",

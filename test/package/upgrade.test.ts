@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { openInstallation } from "../support/installation.ts";
@@ -123,7 +123,7 @@ it(
   { ...MINUTES, tags: ["all"] },
   async () => {
     await using installation = await openInstallation();
-    const { upgrade, pack, version, states, slack } = installation;
+    const { upgrade, pack, version, states, slack, folder } = installation;
     await begin(installation, "0.1.0");
     let kills = 0;
     for (let effect = 1; ; effect += 1) {
@@ -134,9 +134,11 @@ it(
       if (first.code !== null) break;
       kills += 1;
       const second = await upgrade(tarball);
-      expect({ effect, ...second }).toMatchObject({ code: 0 });
+      expect(second.code, `effect ${effect}: ${second.said}`).toBe(0);
       expect(version()).toBe(next);
       expect(await states()).toEqual(["active", "active"]);
+      // One of each upgrade, the first included, and no part of another one.
+      expect(readdirSync(join(folder, "backups"))).toHaveLength(kills + 1);
     }
     expect(kills).toBeGreaterThanOrEqual(8);
     await ask(installation, "fix the last typo");
@@ -153,18 +155,20 @@ it(
     const { upgrade, pack, version, states, slack } = installation;
     await begin(installation, "0.1.0");
     let kills = 0;
+    let said = "";
     // Up to there, it goes as in the test above.
     for (let effect = 8; ; effect += 1) {
       const tarball = pack(`0.2.${effect}`, { "dist/src/app/main.js": BROKEN_APP });
       const phase = effect % 2 === 0 ? "before" : "after";
       const first = await upgrade(tarball, `${phase}:${effect}`);
+      said = `${first.code}: ${first.said}`;
       if (first.code !== null) break;
       kills += 1;
-      await upgrade(tarball);
-      expect({ effect, version: version() }).toEqual({ effect, version: "0.1.0" });
+      const second = await upgrade(tarball);
+      expect(version(), `effect ${effect}: ${second.said}`).toBe("0.1.0");
       expect(await states()).toEqual(["active", "active"]);
     }
-    expect(kills).toBeGreaterThanOrEqual(9);
+    expect(kills, `The last one said ${said}`).toBeGreaterThanOrEqual(9);
     await ask(installation, "fix the last typo");
     expect(slack.messages(DOCS)).toHaveLength(4);
   },
