@@ -22,24 +22,32 @@ export async function choose(tab: Page, label: string, value: string): Promise<v
   await tab.locator("select").and(tab.getByLabel(label)).selectOption(value);
 }
 
-/** Answers all that the page asks, up to both programs that run. */
-export async function answerAll(tab: Page, repository: string): Promise<void> {
-  await heading(tab, "Slack app");
+/** Answers all that the page asks, up to both programs that run. `look` sees each of its steps. */
+export async function answerAll(
+  tab: Page,
+  repository: string,
+  look: (step: string) => Promise<void> = async () => {},
+): Promise<void> {
+  const at = async (step: string) => {
+    await heading(tab, step);
+    await look(step);
+  };
+  await at("Slack app");
   await choose(tab, "How Slack reaches the app", "socket");
   await press(tab, "Continue");
-  await heading(tab, "Slack tokens");
+  await at("Slack tokens");
   await enter(tab, "Bot User OAuth Token", BOT_TOKEN);
   await enter(tab, "App-level token", APP_TOKEN);
   await press(tab, "Try the tokens");
-  await heading(tab, "Docs repository");
+  await at("Docs repository");
   await enter(tab, "Repository", repository);
   await enter(tab, "GitHub token", SETUP_TOKEN);
   await press(tab, "Look at the repository");
-  await heading(tab, "Agent and model");
+  await at("Agent and model");
   await choose(tab, "Agent", "opencode");
   await enter(tab, "Model key", SETUP_KEY);
   await press(tab, "Try the agent and the model");
-  await heading(tab, "Check and start");
+  await at("Check and start");
   await press(tab, "Write, check and start");
-  await heading(tab, "Ask for something in Slack");
+  await at("Ask for something in Slack");
 }

@@ -172,10 +172,19 @@ function formPage(
     default_permissions: PERMISSIONS,
     default_events: webhookUrl === undefined ? [] : EVENTS,
   });
-  return html`<!doctype html><title>Docs Agent</title>
-    <form method="post" action="${webUrl}${owner}/settings/apps/new?state=${state}">
-      <p>Docs Agent opens pull requests as a GitHub App of yours, and reads their checks.</p>
-      <input type="hidden" name="manifest" value="${manifest}" />
-      <p><button>Create it at GitHub</button></p>
-    </form>`;
+  return html`<!doctype html>
+    <html lang="en">
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      <title>Docs Agent</title>
+      <main>
+        <h1>Create the GitHub App</h1>
+        <form method="post" action="${webUrl}${owner}/settings/apps/new?state=${state}">
+          <p>Docs Agent opens pull requests as a GitHub App of yours, and reads their checks.</p>
+          <input type="hidden" name="manifest" value="${manifest}" />
+          <p><button>Create it at GitHub</button></p>
+        </form>
+      </main>
+    </html>`;
 }

@@ -20,11 +20,17 @@ const toHtml = unified()
   .use(rehypeStringify)
   .freeze();
 
+/** The box of a task list, which alone says whether a task is done. */
+const CHECKBOX = /<input type="checkbox"( checked)? disabled>/g;
+
 /**
  * Returns a description's Markdown as HTML that is safe to show and looks as on GitHub: with
  * tables, task lists, folded sections, and each line break. Mentions and numbers of issues stay
  * text.
  */
 export function markdownHtml(text: string): string {
-  return String(toHtml.processSync(text.slice(0, MAX_CHARS)));
+  const html = String(toHtml.processSync(text.slice(0, MAX_CHARS)));
+  return html.replaceAll(CHECKBOX, (box, isDone?: string) =>
+    box.replace(">", ` aria-label="${isDone === undefined ? "Incomplete" : "Completed"} task">`),
+  );
 }
