@@ -16,7 +16,7 @@ unshare --mount bash -euo pipefail -c '
   hidden=$1
   shift
   mount -t tmpfs tmpfs "$hidden"
-  for program in bwrap chromium redis-server redis-cli haproxy strace promtool systemd-analyze ssh ssh-keygen; do
+  for program in bwrap chromium redis-server redis-cli haproxy strace promtool systemd-analyze ssh ssh-keygen script; do
     while path=$(type -P "$program"); do
       folder=$(realpath "$(dirname "$path")")
       layer=$hidden/${folder//\//-}

@@ -3,7 +3,13 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ownManifest } from "../../src/app/slack/manifest/own-manifest.ts";
 import { need } from "../support/need.ts";
-import { CONFIG_TOKEN, openSetupPlace, SETUP_KEY, SETUP_TOKEN } from "../support/setup-place.ts";
+import {
+  CONFIG_TOKEN,
+  openSetupPlace,
+  SETUP_KEY,
+  SETUP_TOKEN,
+  type SetupProcess,
+} from "../support/setup-place.ts";
 import { APP_TOKEN, BOT_TOKEN } from "../support/world.ts";
 
 it("asks the same in a terminal, and asks again what was wrong", { tags: "all" }, async () => {
@@ -38,6 +44,45 @@ it("asks the same in a terminal, and asks again what was wrong", { tags: "all" }
   await setup.stop();
   expect(readFileSync(join(place.folder, "service.yml"), "utf8")).toContain("preset: opencode");
   expect(place.written().some(({ text }) => text.includes(CONFIG_TOKEN))).toBe(false);
+});
+
+const CTRL_C = "\u0003";
+
+it("shows no secret in a real terminal, and goes on after Ctrl-C", { tags: "all" }, async () => {
+  need("bubblewrap");
+  need("bsdutils");
+  await using place = await openSetupPlace();
+  const shown: string[] = [];
+  const answer = async (setup: SetupProcess, question: RegExp, line: string) => {
+    await setup.wrote(question);
+    shown.push(setup.stdout);
+    setup.stdout = "";
+    setup.press(line === CTRL_C ? line : `${line}\r`);
+  };
+  const first = place.startInTerminal("--terminal");
+  await answer(first, /How Slack reaches the app .*: /, "");
+  await answer(first, /Public host, for HTTP: /, "");
+  await answer(first, /App Configuration Token: /, "");
+  await answer(first, /Bot User OAuth Token: /, BOT_TOKEN);
+  await answer(first, /App-level token: /, APP_TOKEN);
+  await answer(first, /Repository: /, "half an addr");
+  await answer(first, /GitHub token: /, CTRL_C);
+  await first.exit();
+  const second = place.startInTerminal("--terminal");
+  await answer(second, /Repository: /, place.repository);
+  await answer(second, /GitHub token: /, SETUP_TOKEN);
+  await answer(second, /Agent \(opencode, .*\) \[opencode\]: /, "");
+  await answer(second, /Model provider .*: /, "");
+  await answer(second, /Model key: /, SETUP_KEY);
+  await answer(second, /Write, check and start \(Enter\): /, "");
+  await answer(second, /Both programs run\./, CTRL_C);
+  await second.exit();
+  const told = [...shown, first.stdout, second.stdout].join("\n");
+  // What isn't secret is shown as it is typed.
+  expect(told).toContain(place.repository);
+  for (const secret of [BOT_TOKEN, APP_TOKEN, SETUP_TOKEN, SETUP_KEY]) expect(told).not.toContain(secret);
+  expect(told.match(/Slack tokens\r?\n/g)).toHaveLength(1);
+  expect(place.written().map(({ name }) => name)).toEqual(expect.arrayContaining([".env", "service.yml"]));
 });
 
 it("brings a newer manifest into the app, and says whether to install it again", async () => {

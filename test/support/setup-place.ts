@@ -55,7 +55,12 @@ export class SetupProcess implements AsyncDisposable {
 
   /** Types a line, as in a terminal. */
   type(line: string): void {
-    this.#child.stdin?.write(`${line}\n`);
+    this.press(`${line}\n`);
+  }
+
+  /** Types these characters. */
+  press(keys: string): void {
+    this.#child.stdin?.write(keys);
   }
 
   async exit(): Promise<number | null> {
@@ -114,6 +119,12 @@ export async function openSetupPlace(manifests: Record<string, Record<string, un
     PULL_REQUEST_HTTP_ORIGINS: codeHost.url,
     POLL_MIN_MS: "100",
   };
+  const around = ["--code-host-url", codeHost.apiUrl, "--model-url", model.url];
+  const commandOf = (args: string[]) => ["--disable-warning=ExperimentalWarning", MAIN, ...around, ...args];
+  const run = (program: string, ...args: string[]) => {
+    const child = spawn(program, args, { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"] });
+    return stack.use(new SetupProcess(child));
+  };
   return {
     slack,
     /** Of a setup. */
@@ -125,17 +136,12 @@ export async function openSetupPlace(manifests: Record<string, Record<string, un
     folder,
     repository: `${codeHost.url}/acme/docs`,
     start(...args: string[]): SetupProcess {
-      const around = ["--code-host-url", codeHost.apiUrl, "--model-url", model.url];
-      const child = spawn(
-        process.execPath,
-        ["--disable-warning=ExperimentalWarning", MAIN, ...around, ...args],
-        {
-          cwd: folder,
-          env,
-          stdio: ["pipe", "pipe", "pipe"],
-        },
-      );
-      return stack.use(new SetupProcess(child));
+      return run(process.execPath, ...commandOf(args));
+    },
+    /** Starts it in a terminal of its own, which needs bsdutils. */
+    startInTerminal(...args: string[]): SetupProcess {
+      const command = [process.execPath, ...commandOf(args)].map((word) => `'${word}'`).join(" ");
+      return run("script", "--quiet", "--return", "--command", command, "/dev/null");
     },
     /** Every file that the setup wrote: its name, rights and text. */
     written(): { name: string; mode: number; text: string }[] {

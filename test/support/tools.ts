@@ -18,6 +18,8 @@ const TRIALS = {
   prometheus: () => runs("promtool", "--version"),
   systemd: () => runs("systemd-analyze", "--version"),
   "openssh-client": () => runs("ssh", "-V"),
+  // `script`, which gives a program a terminal.
+  bsdutils: () => runs("script", "--version"),
 };
 
 /** A tool that some tests need. */
