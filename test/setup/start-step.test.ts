@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { expect, it } from "vitest";
-import type { DoctorFinding } from "../../src/doctor/finding.ts";
+import type { DoctorFinding } from "../../src/service/cli/finding.ts";
 import type { Programs } from "../../src/setup/programs.ts";
 import { Session } from "../../src/setup/session.ts";
 import { SetupState } from "../../src/setup/setup-state.ts";
