@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { Ajv, type AnySchema } from "ajv";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
+import { loadRunnerSettings } from "../../src/service/runner/program/settings.ts";
 import { FORCED_AFTER_MS } from "../../src/shared/machine/stop-signals.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 import { composeText, readCompose } from "../support/compose-file.ts";
@@ -19,6 +20,12 @@ const validate = new Ajv({ strict: false, validateFormats: false, allErrors: tru
 function faults(text: string): unknown[] {
   return validate(parse(text, { merge: true })) === true ? [] : (validate.errors ?? []);
 }
+/** The least that a runner is told. */
+const RUNNER_ENV = {
+  RUNNER_SERVICE_URL: "http://service:4000",
+  RUNNER_TOKEN: `docsagent_runner_${"a1B2".repeat(11)}`,
+  RUNNER_DATA_DIR: "/app/data",
+};
 const ENV = { REDIS_PASSWORD: "s3cret" };
 const compose = readCompose(ENV);
 const proxy = readFileSync(`${ROOT}deploy/haproxy.cfg`, "utf8");
@@ -76,7 +83,10 @@ it("starts without service.env where the job service is elsewhere, and never wit
 
 it("ends TLS only where the profile is chosen, in front of the proxy, and keeps its certificates", () => {
   const profiles = Object.entries(compose.services).map(([name, service]) => [name, service.profiles]);
-  expect(profiles.filter(([, chosen]) => chosen?.length !== 0)).toEqual([["tls", ["tls"]]]);
+  expect(profiles.filter(([, chosen]) => chosen?.length !== 0)).toEqual([
+    ["tls", ["tls"]],
+    ["runner", ["runner"]],
+  ]);
   const { tls } = readCompose({ ...ENV, PUBLIC_HOST: "docs-agent.example.com" }).services;
   expect(tls?.command?.slice(2)).toEqual(["--from", "docs-agent.example.com", "--to", "proxy:3000"]);
   expect(tls?.volumes).toEqual(["caddy-data:/data"]);
@@ -96,4 +106,22 @@ it("takes Redis for healthy only if it answers with PONG", async () => {
 it("gives Redis a bound, and has it keep no snapshots", () => {
   const command = compose.services["redis"]?.command?.join(" ") ?? "";
   expect(command).toMatch(/--save {2}--maxmemory \d+[mg]b --maxmemory-policy noeviction$/);
+});
+
+it("starts a runner only where its profile is chosen: the service's image, as contained, and no port", () => {
+  const { runner, service } = compose.services;
+  expect(runner).toMatchObject({
+    image: service?.image,
+    build: service?.build,
+    cap_drop: ["ALL"],
+    security_opt: service?.["security_opt"],
+    healthcheck: { disable: true },
+    volumes: ["runner-data:/app/data"],
+  });
+  expect(runner).not.toHaveProperty("ports");
+  const [node, file = ""] = runner?.command ?? [];
+  expect({ node, isThere: existsSync(`${ROOT}${file}`) }).toEqual({ node: "node", isThere: true });
+  expect(Object.keys(runner?.environment ?? {})).toEqual(["RUNNER_DATA_DIR"]);
+  const stopS = loadRunnerSettings(RUNNER_ENV).stopGraceMinutes * 60 + 30;
+  expect(Number.parseInt(runner?.stop_grace_period ?? "", 10)).toBeGreaterThan(stopS);
 });

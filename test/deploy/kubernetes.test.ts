@@ -1,15 +1,18 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import { expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { ServiceSettings } from "../../src/service/config/config-schema.ts";
+import { loadRunnerSettings } from "../../src/service/runner/program/settings.ts";
 import { FORCED_AFTER_MS } from "../../src/shared/machine/stop-signals.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const example = readFileSync(`${ROOT}deploy/kubernetes.yml`, "utf8");
 const ofService = readFileSync(`${ROOT}deploy/kubernetes-service.yml`, "utf8");
+
+const ofRunner = readFileSync(`${ROOT}deploy/kubernetes-runner.yml`, "utf8");
 
 const Definition = z.looseObject({
   format: z.string().optional(),
@@ -58,6 +61,7 @@ function faults(resource: z.infer<typeof Resource>): unknown[] {
 it.each([
   ["Slack app", example, ["Deployment", "Service", "PodDisruptionBudget", "Ingress"]],
   ["job service", ofService, ["StatefulSet", "Service", "NetworkPolicy"]],
+  ["runner", ofRunner, ["Deployment", "NetworkPolicy"]],
 ])("the example of the %s is valid by Kubernetes' own definitions", (_, text, kinds) => {
   const resources = resourcesIn(text);
   expect(resources.map(({ kind }) => kind)).toEqual(kinds);
@@ -163,7 +167,51 @@ it("runs one job service, which may make namespaces, where the Slack app can rea
   expect(policy).toMatchObject({
     spec: {
       podSelector: { matchLabels: template.metadata.labels },
-      ingress: [{ from: [{ podSelector: { matchLabels: { app: "docs-agent" } } }] }],
+      ingress: [
+        {
+          from: ["docs-agent", "docs-agent-runner"].map((app) => ({ podSelector: { matchLabels: { app } } })),
+        },
+      ],
     },
   });
+});
+
+const RunnerPod = z.looseObject({
+  spec: z.looseObject({
+    template: z.looseObject({
+      metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+      spec: z.looseObject({
+        hostUsers: z.literal(false),
+        terminationGracePeriodSeconds: z.number(),
+        containers: z.tuple([
+          z.looseObject({
+            image: z.string(),
+            command: z.tuple([z.literal("node"), z.string()]),
+            env: z.array(z.object({ name: z.string(), value: z.string() })),
+            securityContext: z.looseObject({}),
+          }),
+        ]),
+      }),
+    }),
+  }),
+});
+
+it("runs runners in the service's image, as contained as that, with settings that they take", () => {
+  const [deployment, policy] = resourcesIn(ofRunner);
+  const { metadata, spec } = RunnerPod.parse(deployment).spec.template;
+  const [container] = spec.containers;
+  const [service] = Pod.parse(resourcesIn(ofService)[0]).spec.template.spec.containers;
+  expect(container).toMatchObject({ image: service.image, securityContext: service.securityContext });
+  expect(container).not.toHaveProperty("ports");
+  expect(existsSync(`${ROOT}${container.command[1]}`)).toBe(true);
+  const env = Object.fromEntries(container.env.map(({ name, value }) => [name, value]));
+  const token = `docsagent_runner_${"a1B2".repeat(11)}`;
+  const { serviceUrl, stopGraceMinutes } = loadRunnerSettings({ ...env, RUNNER_TOKEN: token });
+  expect(serviceUrl).toBe(`http://docs-agent-service:${DEFAULTS.listen.port}`);
+  expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(stopGraceMinutes * 60 + 30);
+  // Nobody may call it, and the service's policy lets it call.
+  expect(policy).toMatchObject({
+    spec: { podSelector: { matchLabels: metadata.labels }, policyTypes: ["Ingress"] },
+  });
+  expect(policy?.["spec"]).not.toHaveProperty("ingress");
 });

@@ -8,7 +8,7 @@ import { need } from "../support/need.ts";
 import { ROOT } from "../support/package.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
-const UNITS = ["docs-agent", "docs-agent-service"];
+const UNITS = ["docs-agent", "docs-agent-service", "docs-agent-runner"];
 const textOf = (unit: string) => readFileSync(join(ROOT, "deploy", `${unit}.service`), "utf8");
 const valueOf = (unit: string, name: string) =>
   new RegExp(`^${name}=(.*)$`, "m").exec(textOf(unit))?.[1] ?? "";
@@ -46,4 +46,17 @@ it("the units run programs of the package, in its folder, and give them time to 
     expect(valueOf(unit, "WorkingDirectory")).toBe("/opt/docs-agent");
     expect(Number(valueOf(unit, "TimeoutStopSec")) * 1000).toBeGreaterThan(FORCED_AFTER_MS);
   }
+});
+
+it("a runner's unit holds it as the service's holds that", () => {
+  const linesOf = (unit: string) =>
+    textOf(unit)
+      .split("\n")
+      .filter((line) => /^\w+=/.test(line));
+  const own = /^(?:Description|ExecStart|ReadWritePaths|DelegateSubgroup)=/;
+  const [runner, service] = ["docs-agent-runner", "docs-agent-service"].map((unit) =>
+    linesOf(unit).filter((line) => !own.test(line)),
+  );
+  expect(runner).toEqual(service);
+  expect(valueOf("docs-agent-runner", "ReadWritePaths")).toBe("/opt/docs-agent/runner-data");
 });

@@ -10,7 +10,7 @@ const Service = z.looseObject({
   environment: z.record(z.string(), z.string()).default({}),
   env_file: z.union([z.string(), z.array(z.object({ path: z.string(), required: z.boolean() }))]).optional(),
   volumes: z.array(z.string()).default([]),
-  healthcheck: z.looseObject({ test: z.array(z.string()) }).optional(),
+  healthcheck: z.looseObject({ test: z.array(z.string()).default([]) }).optional(),
   stop_grace_period: z.string().optional(),
 });
 const Compose = z.looseObject({
