@@ -53,6 +53,19 @@ it("tries both programs, says what it tried, and shows no secret", async () => {
     expect(stdout + JSON.stringify(findings)).not.toContain(secret);
 });
 
+it("names runners on other machines, with how they stand", { tags: "all" }, async () => {
+  const { stack, folder } = await openDoctorPlace();
+  await using _ = stack;
+  await folder.run("runners", "add", "build-1", "--project", "docs");
+  const { findings } = await diagnose(folder.dir.path, {});
+  const found = findings.filter(({ of, part }) => of === "service" && part.startsWith("runners"));
+  expect(found.map((each) => [each.part, each.level, each.found])).toEqual([
+    ["runners", "ok", "the service's own (4 turns at once), build-1 (never seen)"],
+    ["runners (docs)", "ok", "the service's own, build-1 (never seen)"],
+    ["runners elsewhere (docs)", "ok", "Each needs on its own machine: DOCS_TOKEN (codeHost.tokenEnv)"],
+  ]);
+});
+
 it("says of each fault what to do, and fails", async () => {
   const { stack, folder, settings, slack, write } = await openDoctorPlace();
   await using _ = stack;

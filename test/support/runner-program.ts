@@ -10,7 +10,7 @@ import { openTempDir, type TempDir } from "./temp-dir.ts";
 const MAIN = fileURLToPath(new URL("../../src/service/runner/program/main.ts", import.meta.url));
 const Checked = z.object({ ok: z.boolean(), findings: z.array(z.custom<DoctorFinding>()) });
 
-/** A runner elsewhere: its own folder and environment, and its real program in processes of its own. */
+/** A runner elsewhere: a folder, an environment, and its real program in processes of its own. */
 export class RunnerPlace implements AsyncDisposable {
   readonly dir: TempDir;
   /** All that the program has of the environment, beside what is in `.env`. */

@@ -43,7 +43,7 @@ export function pathFaults({ dataDir, projects }: Paths): string[] {
   ];
 }
 
-/** Faults of a folder for a runner's files, an absolute path. `name` is the setting that names it. */
+/** Faults of a folder in which agents work, an absolute path. `name` is its setting. */
 export function dataDirFaults(name: string, dataDir: string): string[] {
   const faults: string[] = [];
   if (Buffer.byteLength(dataDir) > MAX_DATA_DIR_BYTES) {

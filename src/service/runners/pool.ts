@@ -91,20 +91,16 @@ export class RunnerPool {
   }
 
   /**
-   * Has every runner tidy up. Only one of them removes a project's merged branches. Rejects as
-   * `Runner.upkeep` does.
+   * Has every runner tidy up. Only the service's own removes merged branches: one elsewhere has the
+   * code host's token only for a turn. Rejects as `Runner.upkeep` does.
    */
   async upkeep({ projects, ...rest }: UpkeepInput): Promise<void> {
-    const seen = new Set<string>();
     const all = this.stations.filter((each) => each.isThere());
     await Promise.all(
       all.map(({ runner, isElsewhere, takes }) => {
-        const its = isElsewhere ? projects.filter(takes) : projects;
-        const asked = its.map((project) =>
-          seen.has(project.id) ? { ...project, deleteMergedBranches: false } : project,
-        );
-        for (const { id } of its) seen.add(id);
-        return runner.upkeep({ projects: asked, ...rest });
+        if (!isElsewhere) return runner.upkeep({ projects, ...rest });
+        const its = projects.filter(takes).map((each) => ({ ...each, deleteMergedBranches: false }));
+        return runner.upkeep({ projects: its, ...rest });
       }),
     );
   }

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { parse } from "yaml";
 import { loadRunnerSettings } from "../../../src/service/runner/program/settings.ts";
 import { RunnerPlace } from "../../support/runner-program.ts";
 import { FIXED_TOKEN, openElsewhere } from "../../support/runners-elsewhere.ts";

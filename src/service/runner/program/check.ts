@@ -5,7 +5,6 @@ import { messageOf, StartError } from "../../../shared/errors.ts";
 import { createDispatcher, fetchThrough } from "../../../shared/machine/dispatcher.ts";
 import { networkTrouble } from "../../../shared/machine/network-trouble.ts";
 import type { Clock } from "../../../shared/machine/ports.ts";
-import { counted } from "../../../shared/text/text.ts";
 import { detailsOf } from "../../base/run-error.ts";
 import { type DoctorFinding, settingFault, splitAdvice } from "../../cli/finding.ts";
 import {
@@ -127,7 +126,10 @@ async function askAbout(
 function todoFor(thrown: unknown): string | null {
   if (!(thrown instanceof RunnerRefusedError)) return "Look into the job service's log.";
   if (thrown.status === 401) {
-    return "Set RUNNER_TOKEN to what runners add printed. Nobody can show it again: add a new runner if it is lost.";
+    return (
+      "Set RUNNER_TOKEN to what runners add printed. Nobody can show it again: if it is lost, " +
+      "add another runner."
+    );
   }
   return thrown.status === null ? null : "Correct RUNNER_SERVICE_URL.";
 }
@@ -160,11 +162,12 @@ function* projectFindings(
     const lacking = wanted.filter((label) => !labels.includes(label));
     const about = { of: OF, tried: asked, part: `project ${id}` };
     if (lacking.length > 0) {
-      const todo =
-        "Name them in RUNNER_LABELS if this machine is meant for it. Otherwise all is as it should be.";
-      const found = `its turns run only on runners with ${counted(lacking.length, "more label")}: ${lacking.join(", ")}`;
+      const found = `its turns run only on runners that also have: ${lacking.join(", ")}`;
+      const todo = "Name that in RUNNER_LABELS if this machine is meant for the project.";
       yield { ...about, level: "warn", found, todo };
-    } else yield { ...about, level: "ok", found: "this runner may run it", todo: null };
+      continue;
+    }
+    yield { ...about, level: "ok", found: "this runner may run it", todo: null };
     for (const need of needs) yield needFinding(id, need, env);
   }
   yield {

@@ -27,7 +27,8 @@ export async function ownRunnerFolder(
   } catch (thrown) {
     const code = codeOf(thrown) ?? messageOf(thrown);
     throw new StartError(
-      `Can't use ${dataDir} (${code}). Give it to the user that the runner runs as, or change RUNNER_DATA_DIR.`,
+      `Can't use ${dataDir} (${code}). Give it to the user that the runner runs as, or change ` +
+        "RUNNER_DATA_DIR.",
       { cause: thrown },
     );
   }

@@ -12,7 +12,7 @@ import { isThisMachine, scopeOf } from "../../network/egress/find-route.ts";
 /** The settings of a runner elsewhere. */
 export type RunnerProgramSettings = ReturnType<typeof loadRunnerSettings>;
 
-/** The runner's settings are incomplete or wrong. The message lists every fault and shows no token. */
+/** The settings are incomplete or wrong. The message lists every fault and shows no token. */
 export class RunnerSettingsError extends DocsAgentError {
   readonly code = "runner_settings";
   readonly faults: readonly string[];
