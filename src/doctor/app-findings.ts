@@ -2,7 +2,7 @@ import { tryApp } from "../app/check.ts";
 import { ConfigError, loadConfig, type Config } from "../app/config/config.ts";
 import type { Env } from "../service/config/env.ts";
 import type { Clock } from "../shared/machine/ports.ts";
-import { asDoctorFinding, type DoctorFinding, settingFault, splitAdvice } from "../service/cli/finding.ts";
+import { asDoctorFinding, type DoctorFinding, settingFault } from "../service/cli/finding.ts";
 
 const OF = "app";
 /** What `tryApp` does, by the beginning of a finding's name. */

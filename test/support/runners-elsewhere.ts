@@ -48,7 +48,9 @@ export async function openElsewhere(agents: { docs?: string[]; api?: string[] } 
   const { settings: withApp } = installApp(codeHost, keyFile);
   const { app: _, ...fixed } = withApp;
   const project = (id: string, host: object, command = ["true"]) => ({
-    ...{ id, repository: codeHost.gitUrl("acme", "docs"), codeHost: host },
+    id,
+    repository: codeHost.gitUrl("acme", "docs"),
+    codeHost: host,
     agent: { kind: "command", command },
   });
   folder.configure({

@@ -111,6 +111,7 @@ export class RunnerStore {
       FROM turns
       WHERE state <> 'ended' AND state = 'running' AND runner IS NOT NULL ORDER BY job_id, number`;
     const turns = this.#tables.all(RunningRow, sql);
-    return Map.groupBy(turns, ({ runner }) => runner);
+    // A runner's machines have its id and their own.
+    return Map.groupBy(turns, ({ runner }) => runner.split("/", 1)[0] ?? runner);
   }
 }

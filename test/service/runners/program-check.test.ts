@@ -47,8 +47,14 @@ it("knows its settings, and names those that it doesn't know", () => {
       RUNNER_OS: "Linux",
     }),
   ).toEqual({
-    ...{ serviceUrl: "https://jobs.example.com", token: TOKEN, dataDir, places: 2, labels: ["large", "gpu"] },
-    ...{ containment: "required", stopGraceMinutes: 1, logLevel: "info" },
+    serviceUrl: "https://jobs.example.com",
+    token: TOKEN,
+    dataDir,
+    places: 2,
+    labels: ["large", "gpu"],
+    containment: "required",
+    stopGraceMinutes: 1,
+    logLevel: "info",
     warnings: ["RUNNER_OS isn't a setting of the runner. Remove it, unless something else needs it."],
   });
 });
@@ -132,6 +138,21 @@ it("tries each thing that a runner needs, and says what to do", { timeout: TIMEO
   expect(fine.stdout).toMatch(/^ok {5}runner {2}DOCS_TOKEN \(api\): it is there/m);
   expect(fine.stdout).toMatch(/\nAll is well \(.*\)\.\n$/);
   expect(fine.stdout).not.toContain(FIXED_TOKEN);
+
+  const text = readFileSync(folder.dir.file("service.yml"), "utf8");
+  const { projects } = parse(text) as { projects: { id: string }[] };
+  folder.change({
+    projects: projects.map((each) => (each.id === "api" ? { ...each, runners: { labels: ["gpu"] } } : each)),
+  });
+  service.signal("SIGTERM");
+  await service.exit();
+  await world.serve();
+  const { code: unmeant, findings: labeled } = await place.check();
+  expect(unmeant).toBe(0);
+  expect(labeled.find(({ part }) => part === "project api")).toMatchObject({
+    level: "warn",
+    found: "its turns run only on runners that also have: gpu",
+  });
 
   await folder.run("runners", "remove", "build-1");
   const revoked = await place.check();

@@ -80,7 +80,7 @@ const untilThere = (path: string) => [
 
 it(
   "gives a turn back when it is stopped, and it runs on another machine without counting",
-  { timeout: TIMEOUT_MS },
+  { timeout: TIMEOUT_MS, tags: "all" },
   async () => {
     await using dir = await openTempDir();
     await using world = await openElsewhere({ docs: untilThere(dir.file("go")) });
@@ -113,6 +113,8 @@ it(
     const runner = place.start();
     const job = await world.ask(service);
     await vi.waitUntil(async () => (await world.shown(job)).includes("the agent is working"), PATIENT);
+    const { stdout: listed } = await world.folder.run("runners");
+    expect(listed).toMatch(new RegExp(`^build-1 +runner_\\w+ +ready +1 of 2 +${job} \\(1\\) `, "m"));
     runner.signal("SIGTERM");
     await runner.wrote(/"msg":"stopping: no more turns are taken"/);
     const later = await world.ask(service);
@@ -125,7 +127,7 @@ it(
 
 it(
   "ends at once after a second signal, and the turn waits for another runner",
-  { timeout: TIMEOUT_MS, tags: "all" },
+  { timeout: TIMEOUT_MS },
   async () => {
     await using dir = await openTempDir();
     await using world = await openElsewhere({ docs: untilThere(dir.file("never")) });
@@ -153,7 +155,6 @@ it("has its folder alone, and refuses a job service's", { timeout: TIMEOUT_MS },
   const second = await place.run([]);
   expect(second).toMatchObject({
     code: 1,
-    stdout: "",
     stderr: `Another runner is using ${place.dir.file("runner-data")}. Stop it, or change RUNNER_DATA_DIR.\n`,
   });
   const { stderr } = await place.run([], { RUNNER_DATA_DIR: world.folder.dir.file("data") });

@@ -140,7 +140,9 @@ function fitFinding(
 ): DoctorFinding {
   const versions = other === version ? `both are ${version}` : `the service is ${other}, this is ${version}`;
   return {
-    ...{ of: SERVICE, part: "job service", level: "ok" },
+    of: SERVICE,
+    part: "job service",
+    level: "ok",
     tried: `asked ${new URL(serviceUrl).host} with RUNNER_TOKEN, and compared the versions`,
     found: `it takes the token, and the versions fit (${versions}, protocol ${protocol})`,
     todo: null,
@@ -171,7 +173,10 @@ function* projectFindings(
     for (const need of needs) yield needFinding(id, need, env);
   }
   yield {
-    ...{ of: OF, part: "models", level: "ok", tried: "read what the job service says" },
+    of: OF,
+    part: "models",
+    level: "ok",
+    tried: "read what the job service says",
     found: "not tried: their calls go through the job service. Its config check --call-model tries them",
     todo: null,
   };
