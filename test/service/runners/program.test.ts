@@ -202,3 +202,29 @@ it("says which of the two to upgrade if they don't fit each other", { timeout: T
     ]);
   }
 });
+
+it(
+  "runs its turns again after its process was killed, without a new start",
+  { timeout: TIMEOUT_MS, tags: "all" },
+  async () => {
+    await using dir = await openTempDir();
+    await using world = await openElsewhere({ docs: untilThere(dir.file("go")) });
+    const service = await world.serve();
+    const place = await world.addRunner(service, "build-1");
+    const runner = place.start();
+    const job = await world.ask(service);
+    await vi.waitUntil(async () => (await world.shown(job)).includes("the agent is working"), PATIENT);
+    for (const pid of childrenOf(runner.pid)) process.kill(pid, "SIGKILL");
+    await runner.wrote(/"msg":"the runner ended: its turns run again"/);
+    writeFileSync(dir.file("go"), "");
+    await service.wrote(/"msg":"turn (?:ended|failed)"/);
+    expect(await world.shown(job)).toMatch(/turn 1: pull-request/);
+  },
+);
+
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`)
+    .flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").trim().split(" "))
+    .filter((child) => child !== "")
+    .map(Number);
+}

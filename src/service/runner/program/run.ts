@@ -5,6 +5,9 @@ import { RunnerProcess } from "../process/runner-process.ts";
 import { ownRunnerFolder } from "./own-folder.ts";
 import type { RunnerProgramSettings } from "./settings.ts";
 
+/** How soon a runner that couldn't start is started again. */
+const OPEN_AGAIN_MS = 30_000;
+
 type RunDeps = { settings: RunnerProgramSettings; clock: Clock; logger: Logger };
 
 /**
@@ -35,8 +38,13 @@ export async function runUntilSignal(
     logger.warn({ signal }, "stopping at once: unfinished turns run elsewhere");
     askedAgain.resolve();
   });
+  let watch: NodeJS.Timeout | undefined;
   try {
     await Promise.race([runner.open(), asked.promise]);
+    // If its process ends, another one starts at once. That may fail, for instance without memory.
+    watch = setInterval(() => {
+      runner.open().catch((error: unknown) => logger.error({ err: error }, "no runner; trying again"));
+    }, OPEN_AGAIN_MS);
     if (runner.isOpen) {
       logger.info(
         { service: serviceUrl, places, labels, data_dir: dataDir },
@@ -44,12 +52,14 @@ export async function runUntilSignal(
       );
     }
     const signal = await asked.promise;
+    clearInterval(watch);
     const graceMs = stopGraceMinutes * 60_000;
     logger.info({ signal, grace_ms: graceMs }, "stopping: no more turns are taken");
     if (runner.isOpen) {
       await within(clock, graceMs, Promise.race([runner.drain(), askedAgain.promise]), undefined);
     }
   } finally {
+    clearInterval(watch);
     await runner.close();
   }
   logger.info({}, "stopped");
