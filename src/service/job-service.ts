@@ -135,6 +135,8 @@ export function createJobService(deps: JobServiceDeps) {
      * the service.
      */
     expectStop,
+    /** True if a runner elsewhere has work of the service's. */
+    hasWorkElsewhere: () => parts.elsewhere.hasWork(),
     /**
      * Starts no more turns, lets running ones continue for `graceMs`, and then aborts them. They
      * run again after the next start.

@@ -21,6 +21,8 @@ export type OwnRunnerOptions = {
   stopWithinMs?: number;
 };
 
+/** How long it may take until the runner gives the first sign of life for new work. */
+const TAKEN_WITHIN_MS = 15_000;
 /** As long as a runner that gives no sign of life. */
 const STOP_WITHIN_MS = 60_000;
 
@@ -40,7 +42,7 @@ export class OwnRunner implements Runner {
     const token = randomBytes(24).toString("base64url");
     this.#socketPath = join(dataDir, "runner.sock");
     const desk = new RunnerDesk({
-      ...{ clock, logger, leaseMs: null, takenWithinMs: Infinity, stopWithinMs },
+      ...{ clock, logger, leaseMs: null, takenWithinMs: TAKEN_WITHIN_MS, stopWithinMs },
       onStuck: (run) => this.#process.killFor(run),
     });
     this.#desk = desk;

@@ -45,9 +45,17 @@ export async function startJobService(deps: ServeDeps) {
   // Accepts commands as long as turns may still be running.
   starting.use(await serveCommands(config.dataDir, (command) => service.doCommand(command), logger));
   let graceMs = 0;
-  starting.defer(() => service.stop(graceMs));
-  const listening = await serveHttp(service.app, config.listen);
+  let isStopping = false;
+  const fetchUnlessStopping = (request: Request) =>
+    isStopping && !isOfRunner(request) ? refuseWhileStopping() : service.app.fetch(request);
+  const listening = await serveHttp({ fetch: fetchUnlessStopping }, config.listen);
+  // Runners elsewhere are heard as long as their turns have time.
   starting.defer(() => listening.close());
+  starting.defer(() => service.stop(graceMs));
+  starting.defer(async () => {
+    isStopping = true;
+    if (!service.hasWorkElsewhere()) await listening.close();
+  });
   if (metricsAddress !== null && metrics !== null) {
     const { addServiceGauges } = await import("./service-gauges.ts");
     const runner = deps.runner ?? { isOpen: false };
@@ -77,6 +85,15 @@ export async function startJobService(deps: ServeDeps) {
     abort: () => service.stop(0),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+function refuseWhileStopping(): Response {
+  const body = { error: "The service stops. Try again." };
+  return Response.json(body, { status: 503, headers: { connection: "close" } });
+}
+
+function isOfRunner({ url }: Request): boolean {
+  return new URL(url).pathname.startsWith("/runner/");
 }
 
 /** The time that agents have to end after the second signal. */

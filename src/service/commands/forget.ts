@@ -49,6 +49,7 @@ function forgottenText(user: string, { turns, quotedIn, jobIds, left }: FoundPer
     "- In Slack: the person's messages, and those of Docs Agent.\n" +
     `- In the Slack app's store: run ${commandOf("state", "forget")} there, with their id in Slack.\n` +
     `${host}${atHost}` +
+    "- On runners on other machines, for a week at most: what agents there remember of these jobs.\n" +
     "- At the providers of models: what they keep of the agent's calls.\n" +
     "- In backups of the data folder, and in the mirrors of your repositories: what was committed.\n"
   );

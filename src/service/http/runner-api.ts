@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { type Context, Hono } from "hono";
 import { z } from "zod";
 import type { Logger } from "../../shared/machine/ports.ts";
+import { RunError, TransientRunError, TurnFailedError } from "../base/run-error.ts";
 import {
   ClaimRequest,
   KEYS_BETWEEN,
@@ -15,7 +16,7 @@ import {
 import { NoteKind } from "../runner/runner.ts";
 import type { RunnerCaller, Lend } from "../runners/caller.ts";
 import type { Lost, RunnerDesk } from "../runners/desk.ts";
-import { TooManyMachinesError } from "../runners/elsewhere.ts";
+import { RunnerConflictError } from "../runners/elsewhere.ts";
 import { keySent } from "../runners/models/pass-call.ts";
 import { readAtMost } from "./bounded-body.ts";
 import { HttpFault } from "./http-fault.ts";
@@ -28,6 +29,8 @@ export type RunnerApiDeps = {
 
 /** More than all that a runner reports: texts are cut, and a diff is the longest of them. */
 const MAX_BODY_BYTES = 8 * 1024 ** 2;
+/** The names of a thousand projects are the longest part of a claim. */
+const MAX_CLAIM_BYTES = 256 * 1024;
 /** The brief is the longest part of a report. */
 const MAX_REPORT_BYTES = 1024 ** 2;
 const AGAIN_S = "1";
@@ -72,7 +75,7 @@ export function createRunnerApi({
 
   app.get("/about", (context) => context.json(lendOf(context).about()));
   app.post("/claims", async (context) => {
-    const asked = await jsonOf(context, z.looseObject({ protocol: z.int() }));
+    const asked = await jsonOf(context, z.looseObject({ protocol: z.int() }), MAX_CLAIM_BYTES);
     if (asked.protocol !== PROTOCOL)
       throw new HttpFault(426, misfit({ runner: asked.protocol, service: PROTOCOL }));
     const claim = parsed(ClaimRequest, asked);
@@ -83,10 +86,12 @@ export function createRunnerApi({
     return context.json({ work });
   });
   app.put("/work/:id/report", async (context) => {
+    assertHeld(context);
     const request = await jsonOf(context, ReportRequest, MAX_REPORT_BYTES);
     return context.json(held(await leased(context, (desk, id, token) => desk.report(id, token, request))));
   });
   app.put("/work/:id/result", async (context) => {
+    leased(context, () => null);
     const result = await jsonOf(context, WorkResult);
     const isWritten = held(await leased(context, (desk, id, token) => desk.result(id, token, result)));
     if (!isWritten) throw new HttpFault(503, "It can't be written down now. Send it again.", LATER);
@@ -98,6 +103,7 @@ export function createRunnerApi({
   });
   app.put("/work/:id/notes/:kind", async (context) => {
     const kind = parsed(NoteKind, context.req.param("kind"));
+    assertHeld(context);
     const { text } = await jsonOf(context, z.strictObject({ text: z.string() }));
     const notes = notesOf(context);
     if (notes === null) throw new HttpFault(404, "There are no notes about this.");
@@ -113,24 +119,39 @@ export function createRunnerApi({
     return new Response(body, { headers: { "content-type": "application/octet-stream" } });
   });
   app.post("/work/:id/token", async (context) => {
-    const { refused } = await jsonOf(context, Refused);
     const id = assertHeld(context);
-    const token = await lendOf(context).repositoryToken(id, refused, context.req.raw.signal);
-    return context.json({ token });
+    const { refused } = await jsonOf(context, Refused, MAX_CLAIM_BYTES);
+    const { signal } = context.req.raw;
+    return await lent(context, async () => ({
+      token: await lendOf(context).repositoryToken(id, refused, signal),
+    }));
   });
-  app.get("/work/:id/identity", async (context) =>
-    context.json(await lendOf(context).identity(assertHeld(context), context.req.raw.signal)),
-  );
+  app.get("/work/:id/identity", async (context) => {
+    const id = assertHeld(context);
+    return await lent(context, () => lendOf(context).identity(id, context.req.raw.signal));
+  });
   return app;
 }
 
 type RunnerContext = Context<{ Variables: { caller: RunnerCaller } }>;
 
+/** Answers what is lent, or why it can't be, in the words that a turn of the service's own has. */
+async function lent(context: RunnerContext, find: () => Promise<object>): Promise<Response> {
+  try {
+    return context.json(await find());
+  } catch (thrown) {
+    if (!(thrown instanceof RunError)) throw thrown;
+    const retryAfterMs = thrown instanceof TransientRunError ? thrown.retryAfterMs : null;
+    const isFinal = thrown instanceof TurnFailedError;
+    return context.json({ error: thrown.message, isFinal, details: [...thrown.details], retryAfterMs }, 422);
+  }
+}
+
 function deskFor(caller: RunnerCaller, claim: ClaimRequest) {
   try {
     return caller.deskFor(claim);
   } catch (thrown) {
-    if (thrown instanceof TooManyMachinesError) throw new HttpFault(429, thrown.message);
+    if (thrown instanceof RunnerConflictError) throw new HttpFault(429, thrown.message);
     throw thrown;
   }
 }

@@ -176,12 +176,12 @@ export class JobStore {
     return new Set(this.#tables.ids(sql));
   }
 
-  /** The jobs with an unfinished turn, the one that has waited longest first. */
-  unfinishedJobs(): string[] {
-    return this.#tables.ids(
-      `SELECT job_id AS id FROM turns WHERE state <> 'ended' GROUP BY job_id ORDER BY min(accepted_at),
-        job_id`,
-    );
+  /** The jobs with an unfinished turn, of these projects or of all, the one that has waited longest first. */
+  unfinishedJobs(projectIds: readonly string[] | null = null): string[] {
+    const sql = `SELECT job_id AS id FROM turns
+      WHERE state <> 'ended' AND (?1 IS NULL OR project_id IN (SELECT value FROM json_each(?1)))
+      GROUP BY job_id ORDER BY min(accepted_at), job_id`;
+    return this.#tables.ids(sql, projectIds === null ? null : JSON.stringify(projectIds));
   }
 
   /** The job's first unfinished turn. */

@@ -14,6 +14,7 @@ const MAX_REMOVED = 500;
  */
 export class NoteFiles {
   readonly #folder: string;
+  readonly #writing = new Map<string, Promise<void>>();
 
   /** `dataDir` is the service's. */
   constructor(dataDir: string) {
@@ -30,13 +31,7 @@ export class NoteFiles {
           throw thrown;
         }
       },
-      // A crash leaves either the old note or the new one.
-      write: async (kind, text) => {
-        const file = this.#file(jobId, kind);
-        await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-        await writeFile(`${file}.new`, text, { mode: 0o600 });
-        await rename(`${file}.new`, file);
-      },
+      write: (kind, text) => this.#inOrder(this.#file(jobId, kind), text),
     };
   }
 
@@ -64,6 +59,26 @@ export class NoteFiles {
       removed += 1;
     }
     return removed;
+  }
+
+  /** One after the other, so that what was written last stays. */
+  async #inOrder(file: string, text: string): Promise<void> {
+    const before = this.#writing.get(file) ?? Promise.resolve();
+    const now = before.then(() => this.#write(file, text));
+    const settled = now.catch(() => {});
+    this.#writing.set(file, settled);
+    try {
+      await now;
+    } finally {
+      if (this.#writing.get(file) === settled) this.#writing.delete(file);
+    }
+  }
+
+  /** A crash leaves either the old note or the new one. */
+  async #write(file: string, text: string): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await writeFile(`${file}.new`, text, { mode: 0o600 });
+    await rename(`${file}.new`, file);
   }
 
   #file(jobId: string, kind: NoteKind): string {

@@ -105,9 +105,10 @@ async function runAtStation(deps: ServiceTaskDeps, run: Attempt, over: AbortSign
   const running = runner.run(inputOf(deps, run, over));
   if (!isElsewhere) return await running;
   running.catch(() => {});
-  const { closed } = deps.pool;
   const { promise: stops, reject } = Promise.withResolvers<never>();
-  using _ = addAbortListener(closed, () => {
+  using _ = addAbortListener(run.stopped, () => {
+    // Before anything else ends, so that the runner doesn't hear of it.
+    run.station.leave(run.lease.id);
     run.written(false);
     reject(new GoesOnError("The turn goes on elsewhere."));
   });
@@ -135,8 +136,8 @@ function startAttempt(
   if (!runsAgain) {
     deps.measure({ kind: "turn-starts", project: project.id, waitedMs: clock.now() - turn.acceptedAt });
   }
-  // What a runner reports is what its own attempt has used.
-  const before = isTakenUp ? { ...turn, usage: turn.leaseUsed } : turn;
+  // What a runner reports is what its own attempt has used. Calls of models are counted here, anew.
+  const before = isTakenUp && project.models.length === 0 ? { ...turn, usage: turn.leaseUsed } : turn;
   const report = new ReportWriter(clock, before, (now) => store.setReport(key, now));
   // An attempt that was ended by a stop of the service doesn't count.
   if (runsAgain && !isTakenUp) report.line(attempt > 1 ? `attempt ${attempt}` : "starts again");

@@ -59,6 +59,7 @@ export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSi
   if (turn.deaths >= MAX_DEATHS) return concludeTurn(deps, turn, { kind: "failed", reason: BREAKS_SERVICE });
   if (turn.losses >= MAX_LOSSES) return concludeTurn(deps, turn, { kind: "failed", reason: LOSES_RUNNERS });
   const goesOn = turn.state === "running" ? deps.stationOf(turn) : null;
+  if (goesOn !== null && pool.closed.aborted) return againAfterStop(deps);
   if (goesOn !== null) return await takeUp(deps, turn, { job, project, station: goesOn, stopped });
   const attempts = attemptsOf(turn);
   if (attempts >= MAX_ATTEMPTS) return concludeTurn(deps, turn, givenUp(attempts, turn.reason ?? BROKE_DOWN));

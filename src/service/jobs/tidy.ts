@@ -38,15 +38,15 @@ export async function tidy(deps: ServiceTaskDeps, stopped: AbortSignal): Promise
   if (hasMore) return { kind: "again", dueAt: nowMs + 1000 };
   await deps.attachments.sweep();
   try {
-    const unfinished = new Set(store.unfinishedJobs());
+    const unfinishedOf = (ids: readonly string[] | null) => new Set(store.unfinishedJobs(ids));
     // Jobs keep the branches that they began with, so a project may have several kinds of them.
     const all = [...projects.values()].flatMap((project) => {
       const prefixes = [project.pullRequests.branchPrefix, ...store.retention.branchPrefixes(project.id)];
       return [...new Set(prefixes)].map((branchPrefix) => projectOfJob(project, { branchPrefix }));
     });
-    const removed = await deps.notes.removeOld(unfinished, nowMs);
+    const removed = await deps.notes.removeOld(unfinishedOf(null), nowMs);
     if (removed > 0) logger.info({ count: removed }, "notes of ended turns removed");
-    await deps.pool.upkeep({ projects: all, unfinished, signal: stopped });
+    await deps.pool.upkeep({ projects: all, unfinishedOf, signal: stopped });
   } catch (thrown) {
     if (!stopped.aborted)
       logger.warn({ problem: messageOf(thrown) }, "what the runner keeps can't be tidied");

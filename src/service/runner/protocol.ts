@@ -73,7 +73,7 @@ export type Order =
   | { kind: "close"; of: Omit<CloseInput, "signal" | "notes" | "lent"> }
   | { kind: "upkeep"; projects: UpkeepInput["projects"]; unfinished: string[] };
 
-/** An order with its lease. `run` is a number that no other work of the same desk has. */
+/** An order with its lease. `run` is a number that no other work has since the service's start. */
 export type LeasedWork = Order & { id: string; token: string; run: number; leaseMs: number | null };
 
 /** The service is believed: it says what runs where. */
@@ -89,6 +89,13 @@ export const ReportRequest = z.strictObject({
   waitMs: z.int().min(0).max(REPORT_WITHIN_MS),
 });
 export type ReportRequest = z.infer<typeof ReportRequest>;
+
+/** Why the service can't lend something now, beside the reason. `isFinal`: asking again is no use. */
+export const LentFault = z.object({
+  isFinal: z.boolean(),
+  details: z.array(z.string()),
+  retryAfterMs: z.number().nullable(),
+});
 
 /** What a runner has to know. `leaseMs` is how long the lease lasts from now on, or null. */
 export const ReportAnswer = z.object({
@@ -110,8 +117,8 @@ export const WorkResult = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("close"), became: CloseResult }),
   z.object({
     kind: z.literal("failed"),
-    reason: z.string(),
-    details: z.array(z.string()),
+    reason: z.string().max(5000),
+    details: z.array(z.string().max(5000)).max(200),
     retryAfterMs: z.number().nullable(),
   }),
 ]);

@@ -15,6 +15,7 @@ import {
 } from "../runner/protocol.ts";
 import {
   type JobNotes,
+  type NoteKind,
   type Runner,
   RunnerLostError,
   RunnerStoppedError,
@@ -51,6 +52,10 @@ type Piece = {
   isAborted: boolean;
   /** True if it is somebody else's now. */
   isLost: boolean;
+  /** True if its result is there. */
+  isEnded: boolean;
+  /** True once the runner has given a sign of life for it. */
+  isTaken: boolean;
   lastReport: number;
   asked: Set<number>;
   answers: ReportAnswer["answers"];
@@ -61,7 +66,12 @@ type Piece = {
   cancelDeadline: () => void;
 };
 
-type Poll = { places: number; give: (work: LeasedWork | null) => void };
+/** How long the same result is answered alike. */
+const ANSWERED_ALIKE_MS = 60_000;
+/** How long a runner that left work untaken gets none. */
+const PAUSE_MS = { first: 15_000, max: 10 * 60_000 };
+
+type Poll = { session: string; places: number; give: (work: LeasedWork | null) => void };
 
 /** How a call about a piece of work that isn't the runner's ends. */
 export type Lost = "lost";
@@ -81,6 +91,10 @@ export class RunnerDesk implements Runner {
   readonly #polls = new Set<Poll>();
   #lastRun = 0;
   #reserved = 0;
+  /** How often in a row the runner left work untaken, and until when it gets none for it. */
+  #missed = { times: 0, untilMs: 0 };
+  /** What has ended, and is answered alike for a while. */
+  readonly #ended = new Map<string, Buffer>();
 
   constructor(options: DeskOptions) {
     this.#options = options;
@@ -88,6 +102,7 @@ export class RunnerDesk implements Runner {
 
   /** How many more turns the runner could take right now. */
   get freePlaces(): number {
+    if (this.#options.clock.monotonicMs() < this.#missed.untilMs) return 0;
     const places = Math.max(0, ...this.#polls.values().map((poll) => poll.places));
     return Math.max(0, places - this.#reserved);
   }
@@ -103,7 +118,12 @@ export class RunnerDesk implements Runner {
   }
 
   has(id: string): boolean {
-    return this.#pieces.has(id);
+    return this.#pieces.has(id) || this.#ended.has(id);
+  }
+
+  /** True if another process of the runner waits for work. */
+  isAskedByAnother(session: string): boolean {
+    return this.#polls.values().some((poll) => poll.session !== session);
   }
 
   /** The project that a piece of work is about. Null if it is about several, or isn't here. */
@@ -120,12 +140,12 @@ export class RunnerDesk implements Runner {
   };
 
   readonly readDiff: Runner["readDiff"] = ({ signal, notes, ...of }) =>
-    this.#carryOut({ kind: "diff", of }, { signal, notes }, (result) =>
+    this.#carryOut({ kind: "diff", of }, { signal, notes: writing(notes, []) }, (result) =>
       result.kind === "diff" ? { value: result.diff } : null,
     );
 
   readonly closePull: Runner["closePull"] = ({ signal, notes, ...of }) =>
-    this.#carryOut({ kind: "close", of }, { signal, notes }, (result) =>
+    this.#carryOut({ kind: "close", of }, { signal, notes: writing(notes, ["closed"]) }, (result) =>
       result.kind === "close" ? { value: result.became } : null,
     );
 
@@ -139,17 +159,21 @@ export class RunnerDesk implements Runner {
    * aborts. `onPlaces` is called once the runner's places count.
    */
   async claim(
-    { places }: Pick<ClaimRequest, "places">,
+    { session, places }: Pick<ClaimRequest, "session" | "places">,
     signal: AbortSignal,
     onPlaces: () => void,
   ): Promise<LeasedWork | null> {
-    const waiting = this.#next();
-    if (waiting !== null) return waiting;
     // A runner has one question for work. Those before have no way back anymore.
     this.endPolls();
+    const waiting = this.#next();
+    if (waiting !== null) return waiting;
     const { promise, resolve } = Promise.withResolvers<LeasedWork | null>();
-    const poll: Poll = { places, give: resolve };
-    const giveUp = () => resolve(null);
+    const poll: Poll = { session, places, give: resolve };
+    const giveUp = () => {
+      // At once, so that nobody gives it work anymore.
+      this.#polls.delete(poll);
+      resolve(null);
+    };
     signal.addEventListener("abort", giveUp, { once: true });
     this.#polls.add(poll);
     try {
@@ -163,7 +187,9 @@ export class RunnerDesk implements Runner {
 
   /** All that wait for work get none. */
   endPolls(): void {
-    for (const { give } of this.#polls) give(null);
+    const all = [...this.#polls];
+    this.#polls.clear();
+    for (const { give } of all) give(null);
   }
 
   /** Puts work back whose way to the runner has ended. */
@@ -183,6 +209,8 @@ export class RunnerDesk implements Runner {
   async report(id: string, token: string, request: ReportRequest): Promise<ReportAnswer | Lost> {
     const piece = this.#held(id, token);
     if (piece === null) return "lost";
+    piece.isTaken = true;
+    this.#missed = { times: 0, untilMs: 0 };
     this.#renew(piece);
     this.#take(piece, request);
     if (request.waitMs > 0 && !piece.isAborted && piece.answers.length === 0) {
@@ -191,7 +219,7 @@ export class RunnerDesk implements Runner {
       await within(this.#options.clock, request.waitMs, promise, undefined);
       piece.news.delete(resolve);
       if (piece.isLost) return "lost";
-      if (this.#pieces.has(id)) this.#renew(piece);
+      this.#renew(piece);
     }
     const { isAborted, answers } = piece;
     return { isAborted, answers, leaseMs: this.#options.leaseMs };
@@ -202,9 +230,10 @@ export class RunnerDesk implements Runner {
    * it can't be now.
    */
   async result(id: string, token: string, result: WorkResult): Promise<boolean | Lost> {
+    const endedWith = this.#ended.get(id);
+    if (endedWith !== undefined) return timingSafeEqual(endedWith, hashOfToken(token)) ? true : "lost";
     const piece = this.#held(id, token);
     if (piece === null) return "lost";
-    this.#renew(piece);
     piece.end(result);
     return (await piece.turn?.lease.written) ?? true;
   }
@@ -219,6 +248,17 @@ export class RunnerDesk implements Runner {
   attachmentOf(id: string, token: string, place: number): TurnAttachment | null | Lost {
     const piece = this.#held(id, token);
     return piece === null ? "lost" : (piece.attachments[place] ?? null);
+  }
+
+  /**
+   * Leaves a turn to the runner, because the service stops. The runner hears nothing more from here.
+   */
+  leave(id: string): void {
+    const piece = this.#pieces.get(id);
+    if (piece === undefined) return;
+    piece.cancelDeadline();
+    piece.isEnded = true;
+    this.#pieces.delete(id);
   }
 
   /** Rejects everything that the runner has, because it is gone. `cause` is the run to blame. */
@@ -247,8 +287,19 @@ export class RunnerDesk implements Runner {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const piece: Piece = {
       ...{ id, tokenHash: lease.tokenHash, run, project: projectIn(order), notes, attachments, turn },
-      ...{ isAborted: false, isLost: false, lastReport: 0, asked: new Set(), answers: [], news: new Set() },
+      ...{
+        isAborted: false,
+        isLost: false,
+        isEnded: false,
+        isTaken: false,
+        lastReport: 0,
+        asked: new Set(),
+        answers: [],
+        news: new Set(),
+      },
       end: (result) => {
+        piece.isEnded = true;
+        piece.cancelDeadline();
         if (result.kind === "failed") {
           const { reason, details, retryAfterMs } = result;
           return reject(new TransientRunError(reason, { details, retryAfterMs }));
@@ -260,8 +311,8 @@ export class RunnerDesk implements Runner {
         reject(new TransientRunError("The turn broke off.", { details }));
       },
       fail: (thrown) => {
-        piece.isLost = true;
-        this.#pieces.delete(id);
+        piece.isLost = !piece.isEnded;
+        if (piece.isLost) this.#pieces.delete(id);
         reject(thrown);
       },
       cancelDeadline: () => {},
@@ -291,10 +342,18 @@ export class RunnerDesk implements Runner {
       piece.cancelDeadline();
       this.#outbox = this.#outbox.filter((each) => each.id !== id);
       // Until it is written down, the same result is answered alike.
-      if (turn === null) this.#pieces.delete(id);
-      else void turn.lease.written.finally(() => this.#pieces.delete(id));
+      if (turn === null) this.#close(piece, true);
+      else void turn.lease.written.then((isWritten) => this.#close(piece, isWritten));
       this.#tell(piece);
     }
+  }
+
+  /** What ended well is answered alike for a while, because the answer may be lost. */
+  #close(piece: Piece, isWritten: boolean): void {
+    if (this.#pieces.get(piece.id) === piece) this.#pieces.delete(piece.id);
+    if (!isWritten || !piece.isEnded || piece.isLost) return;
+    this.#ended.set(piece.id, piece.tokenHash);
+    this.#after(ANSWERED_ALIKE_MS, () => this.#ended.delete(piece.id));
   }
 
   #put(work: LeasedWork): void {
@@ -313,13 +372,27 @@ export class RunnerDesk implements Runner {
   }
 
   /** A runner that doesn't come for the work, or didn't get it, is as good as none. */
-  #awaitRunner({ id }: LeasedWork): void {
+  #awaitRunner(work: LeasedWork): void {
+    const { id } = work;
     const piece = this.#pieces.get(id);
     const { takenWithinMs, leaseMs } = this.#options;
-    if (piece === undefined || leaseMs === null) return;
+    if (piece === undefined) return;
     piece.cancelDeadline();
-    // It isn't the turn's fault.
-    piece.cancelDeadline = this.#after(takenWithinMs, () => this.#miss(piece, "another-turn"));
+    piece.cancelDeadline = this.#after(takenWithinMs, () => {
+      if (piece.isTaken || piece.isEnded) return;
+      // The runner is there, because its process is watched. It knows work that it has already.
+      if (leaseMs === null) return void (this.#isWaiting(id) ? this.#awaitRunner(work) : this.#put(work));
+      this.#pause();
+      // It isn't the turn's fault.
+      this.#miss(piece, "another-turn");
+    });
+  }
+
+  /** A runner that leaves work untaken again and again gets less and less of it. */
+  #pause(): void {
+    const times = this.#missed.times + 1;
+    const forMs = Math.min(PAUSE_MS.first * 2 ** (times - 1), PAUSE_MS.max);
+    this.#missed = { times, untilMs: this.#options.clock.monotonicMs() + forMs };
   }
 
   #isWaiting(id: string): boolean {
@@ -334,6 +407,7 @@ export class RunnerDesk implements Runner {
 
   #renew(piece: Piece): void {
     const { leaseMs, clock } = this.#options;
+    if (piece.isEnded || piece.isLost) return;
     piece.cancelDeadline();
     if (leaseMs === null) return;
     piece.turn?.lease.onRenewed(clock.now() + leaseMs);
@@ -359,6 +433,8 @@ export class RunnerDesk implements Runner {
       if (piece.asked.has(question)) continue;
       piece.asked.add(question);
       void turn.ask(asked).then((answer) => {
+        // Whoever the turn was left to asks again.
+        if (piece.isEnded) return;
         piece.answers = [...piece.answers, { question, answer }];
         this.#tell(piece);
       });
@@ -373,6 +449,15 @@ export class RunnerDesk implements Runner {
     const piece = this.#pieces.get(id);
     return piece !== undefined && timingSafeEqual(piece.tokenHash, hashOfToken(token)) ? piece : null;
   }
+}
+
+/** Notes of which only these kinds may be written. */
+function writing(notes: JobNotes, kinds: readonly NoteKind[]): JobNotes {
+  const write: JobNotes["write"] = async (kind, text) => {
+    if (!kinds.includes(kind)) throw new TransientRunError("This work may not write such a note.");
+    await notes.write(kind, text);
+  };
+  return { read: notes.read, write };
 }
 
 function projectIn(order: Order): ServiceProject | null {

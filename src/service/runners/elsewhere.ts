@@ -6,7 +6,7 @@ import type { RunnerCaller } from "./caller.ts";
 import { RunnerDesk } from "./desk.ts";
 import type { Lending } from "./lending.ts";
 import type { RunnerPool, Station } from "./pool.ts";
-import { mayRun } from "./runner-rules.ts";
+import { AWAY_AFTER_MS, mayRun } from "./runner-rules.ts";
 import type { RunnerRow, RunnerSays } from "./runner-row.ts";
 
 export type ElsewhereDeps = {
@@ -36,8 +36,6 @@ type Machine = {
   seenMs: number;
 };
 
-/** A runner that hasn't asked for work for so long isn't waited for. */
-const AWAY_AFTER_MS = 60_000;
 /** Each machine costs memory here, whoever asks in its name. */
 const MAX_MACHINES = 100;
 /** A machine that was quiet for so long is forgotten until it calls again. */
@@ -46,15 +44,16 @@ const TAKEN_WITHIN_MS = 15_000;
 /** As long as a lease, because a runner that can't stop its agent can't be told anything. */
 const STOP_WITHIN_MS = LEASE_MS;
 
-/** More machines call with the token of one runner than may. */
-export class TooManyMachinesError extends DocsAgentError {
-  readonly code = "too_many_machines";
+/** A machine may not have a desk beside those that are there. */
+export class RunnerConflictError extends DocsAgentError {
+  readonly code = "runner_conflict";
 }
 
 /** The runners on other machines: who calls, and what each machine has. */
 export class RunnersElsewhere {
   readonly #deps: ElsewhereDeps;
   readonly #machines = new Map<string, Machine>();
+  #isClosed = false;
 
   constructor(deps: ElsewhereDeps) {
     this.#deps = deps;
@@ -85,19 +84,31 @@ export class RunnersElsewhere {
     return machine === undefined || row === null ? null : this.#stationOf(this.#add(row, machine));
   }
 
+  /** True if some runner has work. */
+  hasWork(): boolean {
+    return this.#machines.values().some(({ desk }) => desk.size > 0);
+  }
+
   /** Whoever waits for work gets none anymore. */
   close(): void {
+    this.#isClosed = true;
     for (const { desk } of this.#machines.values()) desk.endPolls();
   }
 
   #deskFor(row: RunnerRow, claim: ClaimRequest): ReturnType<RunnerCaller["deskFor"]> {
     const { runners, pool, clock, logger } = this.#deps;
+    if (this.#isClosed) throw new RunnerConflictError("The service stops. Ask again.");
     this.#forgetOld();
     const known = this.#machines.get(`${row.id}/${claim.machine}`);
     if (known === undefined && this.#countOf(row.id) >= MAX_MACHINES) {
-      throw new TooManyMachinesError(`At most ${MAX_MACHINES} machines may share the token of a runner.`);
+      throw new RunnerConflictError(`At most ${MAX_MACHINES} machines may share the token of a runner.`);
     }
     const machine = known ?? this.#add(row, claim.machine);
+    if (machine.desk.isAskedByAnother(claim.session)) {
+      throw new RunnerConflictError(
+        "Another runner uses the same data folder, or a copy of it. Stop one of them.",
+      );
+    }
     const isAnotherProcess = machine.claim !== null && machine.claim.session !== claim.session;
     if (isAnotherProcess && machine.desk.size > 0) {
       logger.warn(
@@ -114,9 +125,8 @@ export class RunnersElsewhere {
       );
     }
     Object.assign(machine, { claim, row, seenMs: clock.monotonicMs() });
-    const { version, protocol, session, labels, places } = claim;
-    const free = Math.max(0, places - machine.desk.reserved);
-    runners.saw(row.id, { version, protocol, session, labels, places, free }, clock.now());
+    const { version, protocol, session, labels } = claim;
+    runners.saw(row.id, { version, protocol, session, labels, ...this.#placesOf(row.id) }, clock.now());
     pool.add(this.#stationOf(machine));
     return { desk: machine.desk, onPlaces: () => pool.handOut() };
   }
@@ -148,8 +158,21 @@ export class RunnersElsewhere {
       takes: (project) => takes(machine, project),
       freePlaces: () => (desk.freePlaces > 0 && mayTake() ? desk.freePlaces : 0),
       reserve: () => desk.reserve(),
+      leave: (workId) => desk.leave(workId),
       isThere: () => clock.monotonicMs() - machine.seenMs < AWAY_AFTER_MS && mayTake(),
     };
+  }
+
+  /** The places of all machines of a runner that are there. */
+  #placesOf(id: string): { places: number; free: number } {
+    const { clock } = this.#deps;
+    const sums = { places: 0, free: 0 };
+    for (const { runnerId, claim, desk, seenMs } of this.#machines.values()) {
+      if (runnerId !== id || claim === null || clock.monotonicMs() - seenMs >= AWAY_AFTER_MS) continue;
+      sums.places += claim.places;
+      sums.free += Math.max(0, claim.places - desk.reserved);
+    }
+    return sums;
   }
 
   #countOf(id: string): number {

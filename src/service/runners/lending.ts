@@ -7,7 +7,9 @@ import { needsOf } from "../config/needs.ts";
 import { CodeHostTokens } from "../pulls/code-host/code-host-tokens.ts";
 import { CommitIdentities, type CommitIdentity } from "../pulls/code-host/commit-identities.ts";
 import { LEASE_MS, PROTOCOL } from "../runner/protocol.ts";
-import type { Runner } from "../runner/runner.ts";
+import { TransientRunError } from "../base/run-error.ts";
+import { pagesOf } from "../config/repository.ts";
+import type { Runner, RunTurnResult } from "../runner/runner.ts";
 import type { Lend } from "./caller.ts";
 import type { RunnerDesk } from "./desk.ts";
 import type { ModelDoor } from "./models/model-door.ts";
@@ -71,7 +73,7 @@ export class Lending {
       upkeep: desk.upkeep,
       run: async (input) => {
         const { project, usedBefore, lease } = input;
-        if (project.models.length === 0) return await desk.run(input);
+        if (project.models.length === 0) return checked(project, await desk.run(input));
         door.open(lease.id, {
           project,
           usedBefore,
@@ -80,7 +82,10 @@ export class Lending {
         });
         try {
           // What counts is what was counted here.
-          return await desk.run({ ...input, report: ({ usage: _, ...report }) => input.report(report) });
+          return checked(
+            project,
+            await desk.run({ ...input, report: ({ usage: _, ...report }) => input.report(report) }),
+          );
         } finally {
           const usage = await door.close(lease.id);
           if (usage !== null) input.report({ usage });
@@ -105,4 +110,12 @@ export class Lending {
       throw thrown;
     }
   }
+}
+
+/** The result, if its link leads to the project's code host: people will follow it. */
+function checked({ codeHost }: ServiceProject, result: RunTurnResult): RunTurnResult {
+  if (result.kind !== "pull-request" || codeHost.kind === "none") return result;
+  if (URL.parse(result.prLink)?.origin === new URL(pagesOf(codeHost.apiUrl)).origin) return result;
+  const details = ["The runner sent a link that doesn't lead to the project's code host."];
+  throw new TransientRunError("The turn broke off.", { details });
 }

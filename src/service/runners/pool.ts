@@ -16,6 +16,8 @@ export type Station = {
   freePlaces: () => number;
   /** Keeps one of the free places. The returned function gives it back. */
   reserve: () => () => void;
+  /** Leaves a turn to its runner, because the service stops. */
+  leave: (workId: string) => void;
   /** False once nothing was heard of it for a while, or it is to take nothing more. */
   isThere: () => boolean;
 };
@@ -94,13 +96,22 @@ export class RunnerPool {
    * Has every runner tidy up. Only the service's own removes merged branches: one elsewhere has the
    * code host's token only for a turn. Rejects as `Runner.upkeep` does.
    */
-  async upkeep({ projects, ...rest }: UpkeepInput): Promise<void> {
+  async upkeep({
+    projects,
+    unfinishedOf,
+    signal,
+  }: Omit<UpkeepInput, "unfinished"> & {
+    /** The jobs of these projects with an unfinished turn, or of all. */
+    unfinishedOf: (projectIds: readonly string[] | null) => ReadonlySet<string>;
+  }): Promise<void> {
     const all = this.stations.filter((each) => each.isThere());
     await Promise.all(
       all.map(({ runner, isElsewhere, takes }) => {
-        if (!isElsewhere) return runner.upkeep({ projects, ...rest });
+        if (!isElsewhere) return runner.upkeep({ projects, unfinished: unfinishedOf(null), signal });
         const its = projects.filter(takes).map((each) => ({ ...each, deleteMergedBranches: false }));
-        return runner.upkeep({ projects: its, ...rest });
+        // What others have in work is none of its business.
+        const unfinished = unfinishedOf(its.map(({ id }) => id));
+        return runner.upkeep({ projects: its, unfinished, signal });
       }),
     );
   }
@@ -185,6 +196,7 @@ export function ownStation(
         taken -= 1;
       };
     },
+    leave: () => {},
     isThere: () => true,
   };
 }

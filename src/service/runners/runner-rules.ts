@@ -2,7 +2,7 @@ import type { ServiceProject } from "../config/config.ts";
 import type { RunnerRow } from "./runner-row.ts";
 
 /** A runner that has said nothing for longer than a lease is away. */
-const AWAY_AFTER_MS = 60_000;
+export const AWAY_AFTER_MS = 60_000;
 
 /** How a runner elsewhere stands. `revoked` is for ever. */
 export type RunnerState = "ready" | "draining" | "away" | "revoked";

@@ -3,13 +3,15 @@ import type { QuestionAnswer } from "../../../shared/contract/question.ts";
 import type { Clock } from "../../../shared/machine/ports.ts";
 import { REPORT_WITHIN_MS, type ReportAnswer, STOP_BEFORE_END_MS, type LeasedWork } from "../protocol.ts";
 import type { AgentQuestion, JobNotes, RunnerReport, RunTurnInput } from "../runner.ts";
-import { type ServiceLink, WorkLostError } from "./service-link.ts";
+import { RunnerRefusedError, type ServiceLink, UnansweredError, WorkLostError } from "./service-link.ts";
 
 /** How often what is new is reported at most, so that a noisy agent gets no more than others. */
 const REPORT_EVERY_MS = 200;
 /** As many as the service keeps. */
 const MAX_LINES = 200;
 const MAX_LINE_CHARS = 500;
+/** As many questions as the service takes in all. */
+const MAX_OPEN = 20;
 /** How long an answer is held. It is a sign of life, too. */
 const HOLD_MS = REPORT_WITHIN_MS - 1_000;
 const AGAIN_MS = 500;
@@ -36,6 +38,7 @@ export class HeldWork implements Disposable {
   #cancelStop = () => {};
   #isLost = false;
   #isFinished = false;
+  #isQuestionNew = false;
 
   constructor(options: Options) {
     this.#options = options;
@@ -67,17 +70,21 @@ export class HeldWork implements Disposable {
     else if (this.#sending === null) this.#timer ??= setTimeout(() => this.#send(), REPORT_EVERY_MS);
   };
 
-  readonly ask: RunTurnInput["ask"] = (asked) => {
+  readonly ask: RunTurnInput["ask"] = async (asked) => {
+    if (this.#asked.size >= MAX_OPEN) return null;
     const question = (this.#questions += 1);
     const { promise, resolve } = Promise.withResolvers<QuestionAnswer | null>();
     this.#asked.set(question, { question, asked, answer: resolve });
     const giveUp = () => resolve(null);
     this.signal.addEventListener("abort", giveUp, { once: true });
+    this.#isQuestionNew = true;
     this.#send();
-    return promise.finally(() => {
+    try {
+      return await promise;
+    } finally {
       this.#asked.delete(question);
       this.signal.removeEventListener("abort", giveUp);
-    });
+    }
   };
 
   /** Notes that are written only as long as the work is ours. */
@@ -125,10 +132,12 @@ export class HeldWork implements Disposable {
     if (this.#isDone || this.#sending !== null) return;
     const report = this.#waiting;
     this.#waiting = {};
+    this.#isQuestionNew = false;
     const number = (this.#reports += 1);
     this.#sending = this.#tell(number, report, 0).finally(() => {
       this.#sending = null;
-      if (!this.#isEmpty) this.report({});
+      if (this.#isQuestionNew) this.#send();
+      else if (!this.#isEmpty) this.report({});
     });
   }
 
@@ -154,6 +163,9 @@ export class HeldWork implements Disposable {
         return this.#hear(await link.report(work, request, signal), sentMs);
       } catch (thrown) {
         if (thrown instanceof WorkLostError) return this.#isFinished ? this.#over.abort() : this.lose();
+        // It isn't understood, so it wouldn't be the next time either.
+        const isLater = thrown instanceof UnansweredError || thrown instanceof RunnerRefusedError;
+        if (!isLater && !signal.aborted) return this.#stop.abort(thrown);
         await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
       }
     }

@@ -4,12 +4,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Dispatcher, request as send } from "undici";
 import { z } from "zod";
 import { codeOrNameOf } from "../../../shared/errors.ts";
-import { TransientRunError } from "../../base/run-error.ts";
+import { TransientRunError, TurnFailedError } from "../../base/run-error.ts";
 import {
   AboutAnswer,
   CLAIM_MS,
   KEYS_BETWEEN,
   ClaimAnswer,
+  LentFault,
   type ClaimRequest,
   LEASE_HEADER,
   misfit,
@@ -41,6 +42,9 @@ export class RunnerRefusedError extends TransientRunError {
   }
 }
 
+/** There was no answer, or none of the service's own. The same call may get one later. */
+export class UnansweredError extends TransientRunError {}
+
 export type ServiceLinkOptions = {
   /** `https://host`, or any address if the dispatcher leads to a socket. */
   url: string;
@@ -55,7 +59,7 @@ const ANSWER_MS = 15_000;
 const AGAIN_MS = { first: 250, max: 10_000 };
 const NO_SERVICE = "There is no job service at this address that speaks to runners.";
 const MAX_ANSWER_BYTES = 16 * 1024 ** 2;
-const Fault = z.object({ error: z.string() });
+const Fault = z.object({ error: z.string(), ...LentFault.partial().shape });
 
 type Call = {
   method: "GET" | "POST" | "PUT";
@@ -119,11 +123,15 @@ export class ServiceLink {
     };
   }
 
-  /** Writes an attachment of a turn to a new file. */
+  /** Writes an attachment of a turn to a file. */
   async attachment(work: LeasedWork, place: number, path: string, signal: AbortSignal): Promise<void> {
     const call = { method: "GET", path: `/attachments/${place}`, work, signal, withinMs: 60_000 } as const;
-    const { body } = await this.#send(call);
-    await pipeline(body, createWriteStream(path, { flags: "wx", mode: 0o600 }));
+    await this.#repeated(call, async () => {
+      const { body } = await this.#send(call);
+      await pipeline(body, createWriteStream(path, { mode: 0o600 })).catch((thrown: unknown) => {
+        throw codeOrNameOf(thrown).startsWith("E") ? thrown : unanswered(thrown);
+      });
+    });
   }
 
   /** A token for the work's repository. `refused` is one that the code host doesn't accept. */
@@ -150,14 +158,18 @@ export class ServiceLink {
   }
 
   /** Repeats a call until the service has answered it. */
-  async #untilAnswered(call: Call): Promise<unknown> {
+  #untilAnswered(call: Call): Promise<unknown> {
+    return this.#repeated(call, () => this.#json(call));
+  }
+
+  async #repeated<T>(call: Pick<Call, "signal">, act: () => Promise<T>): Promise<T> {
     for (let waitMs = AGAIN_MS.first; ; waitMs = Math.min(waitMs * 2, AGAIN_MS.max)) {
       try {
-        return await this.#json(call);
+        return await act();
       } catch (thrown) {
         call.signal?.throwIfAborted();
         this.#options.signal.throwIfAborted();
-        if (thrown instanceof WorkLostError || thrown instanceof RunnerRefusedError) throw thrown;
+        if (!(thrown instanceof UnansweredError)) throw thrown;
         await sleep(waitMs, undefined, { signal: this.#signalOf(call) });
       }
     }
@@ -165,9 +177,8 @@ export class ServiceLink {
 
   async #json(call: Call): Promise<unknown> {
     const { body } = await this.#send(call);
-    const text = await textOf(body);
-    const value = jsonOrNull(text);
-    if (value === null) throw new TransientRunError("The job service's answer isn't JSON.");
+    const value = jsonOrNull(await readText(body));
+    if (value === null) throw new UnansweredError("The job service's answer isn't JSON.");
     return value;
   }
 
@@ -188,15 +199,12 @@ export class ServiceLink {
       bodyTimeout: withinMs,
     }).catch((thrown: unknown) => {
       signal?.throwIfAborted();
-      throw new TransientRunError("The job service can't be reached.", { details: [codeOrNameOf(thrown)] });
+      throw unanswered(thrown);
     });
     const { statusCode } = answer;
     if (statusCode === 200) return answer;
-    const said = Fault.safeParse(jsonOrNull(await textOf(answer.body).catch(() => ""))).data?.error ?? "";
-    if (statusCode === 409) throw new WorkLostError();
-    const reason = `The job service answered ${statusCode}. ${said}`.trim();
-    if ([401, 403, 404, 426].includes(statusCode)) throw new RunnerRefusedError(reason, statusCode);
-    throw new TransientRunError(reason);
+    const said = Fault.safeParse(jsonOrNull(await readText(answer.body))).data;
+    throw faultOf(statusCode, said);
   }
 
   #signalOf({ signal }: { signal?: AbortSignal | undefined }): AbortSignal {
@@ -204,13 +212,41 @@ export class ServiceLink {
   }
 }
 
-async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+/**
+ * What an answer means that isn't 200. What doesn't speak as the service does is something between
+ * the two, such as a proxy, and says nothing about the call.
+ */
+function faultOf(
+  status: number,
+  said: z.infer<typeof Fault> | undefined,
+): TransientRunError | TurnFailedError {
+  const reason = `The job service answered ${status}. ${said?.error ?? ""}`.trim();
+  if (said === undefined || status >= 500 || status === 429) return new UnansweredError(reason);
+  if (status === 409) return new WorkLostError();
+  if ([401, 403, 404, 426].includes(status)) return new RunnerRefusedError(reason, status);
+  const { error, isFinal, details = [], retryAfterMs = null } = said;
+  if (isFinal === undefined) return new TransientRunError(reason);
+  return isFinal
+    ? new TurnFailedError(error, { details })
+    : new TransientRunError(error, { details, retryAfterMs });
+}
+
+function unanswered(thrown: unknown): UnansweredError {
+  return new UnansweredError("The job service can't be reached.", { details: [codeOrNameOf(thrown)] });
+}
+
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new TransientRunError("The job service's answer is too long.");
-    chunks.push(chunk);
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES) throw new TransientRunError("The job service's answer is too long.");
+      chunks.push(chunk);
+    }
+  } catch (thrown) {
+    if (thrown instanceof TransientRunError) throw thrown;
+    throw unanswered(thrown);
   }
   return Buffer.concat(chunks).toString();
 }

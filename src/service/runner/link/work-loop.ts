@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock, Logger } from "../../../shared/machine/ports.ts";
@@ -47,6 +47,8 @@ export class WorkLoop {
   readonly #session = randomUUID();
   readonly #ending = new AbortController();
   readonly #underWay = new Set<Promise<void>>();
+  /** What is under way. */
+  readonly #ids = new Set<string>();
   readonly #turns = new Set<HeldWork>();
   #isDraining = false;
   #asking = new AbortController();
@@ -55,26 +57,31 @@ export class WorkLoop {
     this.#deps = deps;
   }
 
-  /** Goes on until {@link WorkLoop.end}. Never rejects. */
-  async run(): Promise<void> {
-    const { logger } = this.#deps;
+  /** Makes room for attachments. */
+  async open(): Promise<void> {
     await rm(this.#deps.attachments, { recursive: true, force: true });
     await mkdir(this.#deps.attachments, { recursive: true, mode: 0o700 });
+  }
+
+  /** Goes on until {@link WorkLoop.end}. Never rejects. */
+  async run(): Promise<void> {
+    const { clock, logger } = this.#deps;
     let waitMs = AGAIN_MS.first;
     while (!this.#ending.signal.aborted) {
+      const askedMs = clock.monotonicMs();
       try {
         const work = await this.#ask();
         waitMs = AGAIN_MS.first;
         if (work !== null) this.#begin(work);
+        // A service with nothing to do holds the question, so this one has another reason.
+        else if (clock.monotonicMs() - askedMs < AGAIN_MS.first) await this.#rest(AGAIN_MS.first);
       } catch (thrown) {
         if (this.#ending.signal.aborted) return;
         const isRefused = thrown instanceof RunnerRefusedError;
         const fields = { problem: operatorText(thrown) };
         if (isRefused) logger.error(fields, "the job service refuses this runner; trying again");
         else logger.warn(fields, "the job service can't be asked for work; trying again");
-        await sleep(isRefused ? REFUSED_AGAIN_MS : waitMs, undefined, { signal: this.#ending.signal }).catch(
-          () => {},
-        );
+        await this.#rest(isRefused ? REFUSED_AGAIN_MS : waitMs);
         waitMs = Math.min(waitMs * 2, AGAIN_MS.max);
       }
     }
@@ -92,6 +99,10 @@ export class WorkLoop {
     this.#ending.abort(new Error("The runner ends"));
     await Promise.all(this.#underWay);
     await this.#deps.runner.settled();
+  }
+
+  async #rest(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#ending.signal }).catch(() => {});
   }
 
   async #ask(): Promise<LeasedWork | null> {
@@ -112,12 +123,18 @@ export class WorkLoop {
   }
 
   #begin(work: LeasedWork): void {
+    // The service gave it again, because it didn't know that it had arrived.
+    if (this.#ids.has(work.id)) return;
+    this.#ids.add(work.id);
     const over = this.#deps.thread
       .during(work.run, () => this.#carryOut(work))
       .catch((thrown: unknown) => {
         this.#deps.logger.error({ err: thrown }, "a piece of work has no end");
       })
-      .finally(() => this.#underWay.delete(over));
+      .finally(() => {
+        this.#underWay.delete(over);
+        this.#ids.delete(work.id);
+      });
     this.#underWay.add(over);
   }
 
@@ -126,19 +143,21 @@ export class WorkLoop {
     using held = new HeldWork({ link, clock, work, ending: this.#ending.signal });
     if (work.kind === "turn") this.#turns.add(held);
     const { signal: ending } = this.#ending;
-    const result = await this.#do(work, held).catch((thrown: unknown): WorkResult =>
-      ending.aborted ? { kind: "stopped" } : failed(thrown),
-    );
-    await held.finish();
     try {
-      // If the runner ends, it says so, or the service notices it itself.
-      const until = ending.aborted ? AbortSignal.timeout(LAST_WORDS_MS) : ending;
-      if (!held.isLost) await link.result(work, result, until);
+      const result = await this.#do(work, held).catch((thrown: unknown): WorkResult =>
+        ending.aborted ? { kind: "stopped" } : failed(thrown),
+      );
+      await held.finish();
+      if (!held.isLost && !ending.aborted)
+        await link.result(work, result, ending).catch(unlessEnding(ending));
+      // A runner that ends says what came of it, or the service notices the end itself.
+      if (!held.isLost && ending.aborted) await link.result(work, result, AbortSignal.timeout(LAST_WORDS_MS));
     } catch (thrown) {
       if (thrown instanceof WorkLostError) held.lose();
       else if (!ending.aborted) throw thrown;
+    } finally {
+      this.#turns.delete(held);
     }
-    this.#turns.delete(held);
     if (held.isLost) logger.warn({ work: work.id }, "work was lost to another attempt: it was stopped");
   }
 
@@ -155,7 +174,7 @@ export class WorkLoop {
     const given = { ...lent, notes, signal };
     switch (work.kind) {
       case "turn": {
-        const folder = join(this.#deps.attachments, String(work.run));
+        const folder = await mkdtemp(join(this.#deps.attachments, "turn-"));
         try {
           const attachments = await this.#fetchAttachments(work, folder, signal);
           const { report, ask } = held;
@@ -193,7 +212,6 @@ export class WorkLoop {
     signal: AbortSignal,
   ): Promise<TurnAttachment[]> {
     const { attachments } = work.turn;
-    if (attachments.length > 0) await mkdir(folder, { mode: 0o700 });
     const fetched: TurnAttachment[] = [];
     for (const [place, attachment] of attachments.entries()) {
       const path = join(folder, String(place));
@@ -202,6 +220,12 @@ export class WorkLoop {
     }
     return fetched;
   }
+}
+
+function unlessEnding(ending: AbortSignal): (thrown: unknown) => void {
+  return (thrown) => {
+    if (!ending.aborted) throw thrown;
+  };
 }
 
 function failed(error: unknown): WorkResult {

@@ -86,6 +86,7 @@ async function open(settings: RunnerSettings): Promise<void> {
     env,
     isElsewhere,
   });
+  await loop.open();
   void loop.run();
 }
 
