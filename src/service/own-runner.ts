@@ -42,7 +42,11 @@ export class OwnRunner implements Runner {
     const token = randomBytes(24).toString("base64url");
     this.#socketPath = join(dataDir, "runner.sock");
     const desk = new RunnerDesk({
-      ...{ clock, logger, leaseMs: null, takenWithinMs: TAKEN_WITHIN_MS, stopWithinMs },
+      clock,
+      logger,
+      leaseMs: null,
+      takenWithinMs: TAKEN_WITHIN_MS,
+      stopWithinMs,
       onStuck: (run) => this.#process.killFor(run),
     });
     this.#desk = desk;

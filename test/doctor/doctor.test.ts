@@ -43,7 +43,7 @@ it("tries both programs, says what it tried, and shows no secret", async () => {
     "machine clock (code host)",
   ]);
   expect(findings.find(({ part }) => part === "versions")?.found).toMatch(
-    /level 2, and the job service level 2$/,
+    /level 3, and the job service level 3$/,
   );
   const { stdout, code: inWords } = await runDoctor(folder.dir.path, {});
   expect(inWords).toBe(0);

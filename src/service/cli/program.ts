@@ -44,6 +44,8 @@ While it serves, under /v2/agent/{projectId}/:
   GET  job                             list jobs
   GET  job/{id}                        read one
   POST job/{id}/message                give it a follow-up prompt
+  POST ask                             ask something, and change nothing
+  POST job/{id}/ask                    ask that in an existing job
   POST job/{id}/answer                 answer its agent's question
   POST job/{id}/turn/{number}/cancel   end one turn
   POST job/{id}/archive                archive it

@@ -112,7 +112,7 @@ export function createRunnerApi({
   });
   app.get("/work/:id/attachments/:place", async (context) => {
     const place = Number(context.req.param("place"));
-    const found = held(await leased(context, (desk, id, token) => desk.attachmentOf(id, token, place)));
+    const found = held(leased(context, (desk, id, token) => desk.attachmentOf(id, token, place)));
     if (found === null) throw new HttpFault(404, "There is no such attachment.");
     const file = createReadStream(found.path);
     const body = Readable.toWeb(file);

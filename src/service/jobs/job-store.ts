@@ -176,7 +176,7 @@ export class JobStore {
     return new Set(this.#tables.ids(sql));
   }
 
-  /** The jobs with an unfinished turn, of these projects or of all, the one that has waited longest first. */
+  /** The jobs of these projects, or of all, with an unfinished turn. The longest wait is first. */
   unfinishedJobs(projectIds: readonly string[] | null = null): string[] {
     const sql = `SELECT job_id AS id FROM turns
       WHERE state <> 'ended' AND (?1 IS NULL OR project_id IN (SELECT value FROM json_each(?1)))

@@ -18,7 +18,7 @@ import type { RunnerTurn } from "./turn-context.ts";
 export const PROTOCOL = 1;
 /** Carries the token of a piece of work's lease. */
 export const LEASE_HEADER = "docs-agent-lease";
-/** Stands between a runner's own token and a lease's in the key by which its agent's calls go out. */
+/** Stands between a runner's token and a lease's in the key with which models are called. */
 export const KEYS_BETWEEN = ".";
 /** How long a runner's question for work is held open, milliseconds. */
 export const CLAIM_MS = 25_000;
@@ -90,7 +90,7 @@ export const ReportRequest = z.strictObject({
 });
 export type ReportRequest = z.infer<typeof ReportRequest>;
 
-/** Why the service can't lend something now, beside the reason. `isFinal`: asking again is no use. */
+/** Why the service can't lend something, beside the reason. `isFinal`: asking again is no use. */
 export const LentFault = z.object({
   isFinal: z.boolean(),
   details: z.array(z.string()),

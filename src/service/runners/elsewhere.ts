@@ -92,7 +92,7 @@ export class RunnersElsewhere {
   /** Whoever waits for work gets none anymore. */
   close(): void {
     this.#isClosed = true;
-    for (const { desk } of this.#machines.values()) desk.endPolls();
+    for (const { desk } of this.#machines.values()) desk.offered.endPolls();
   }
 
   #deskFor(row: RunnerRow, claim: ClaimRequest): ReturnType<RunnerCaller["deskFor"]> {
@@ -104,7 +104,7 @@ export class RunnersElsewhere {
       throw new RunnerConflictError(`At most ${MAX_MACHINES} machines may share the token of a runner.`);
     }
     const machine = known ?? this.#add(row, claim.machine);
-    if (machine.desk.isAskedByAnother(claim.session)) {
+    if (machine.desk.offered.isAskedByAnother(claim.session)) {
       throw new RunnerConflictError(
         "Another runner uses the same data folder, or a copy of it. Stop one of them.",
       );
@@ -136,12 +136,14 @@ export class RunnersElsewhere {
     const desk = new RunnerDesk({
       clock,
       logger: logger.child({ runner: row.name }),
-      ...{ leaseMs: LEASE_MS, takenWithinMs: TAKEN_WITHIN_MS, stopWithinMs: STOP_WITHIN_MS, onStuck: null },
+      leaseMs: LEASE_MS,
+      takenWithinMs: TAKEN_WITHIN_MS,
+      stopWithinMs: STOP_WITHIN_MS,
+      onStuck: null,
     });
-    const added: Machine = {
-      ...{ id: `${row.id}/${machine}`, runnerId: row.id, desk, claim: null, row },
-      seenMs: clock.monotonicMs(),
-    };
+    const id = `${row.id}/${machine}`;
+    const seenMs = clock.monotonicMs();
+    const added: Machine = { id, runnerId: row.id, desk, claim: null, row, seenMs };
     this.#machines.set(added.id, added);
     return added;
   }
@@ -156,8 +158,8 @@ export class RunnersElsewhere {
       runner: lending.runnerAt(desk),
       isElsewhere: true,
       takes: (project) => takes(machine, project),
-      freePlaces: () => (desk.freePlaces > 0 && mayTake() ? desk.freePlaces : 0),
-      reserve: () => desk.reserve(),
+      freePlaces: () => (mayTake() ? desk.offered.freePlaces : 0),
+      reserve: () => desk.offered.reserve(),
       leave: (workId) => desk.leave(workId),
       isThere: () => clock.monotonicMs() - machine.seenMs < AWAY_AFTER_MS && mayTake(),
     };
@@ -170,7 +172,7 @@ export class RunnersElsewhere {
     for (const { runnerId, claim, desk, seenMs } of this.#machines.values()) {
       if (runnerId !== id || claim === null || clock.monotonicMs() - seenMs >= AWAY_AFTER_MS) continue;
       sums.places += claim.places;
-      sums.free += Math.max(0, claim.places - desk.reserved);
+      sums.free += Math.max(0, claim.places - desk.offered.reserved);
     }
     return sums;
   }

@@ -9,7 +9,7 @@ import { CommitIdentities, type CommitIdentity } from "../pulls/code-host/commit
 import { LEASE_MS, PROTOCOL } from "../runner/protocol.ts";
 import { TransientRunError } from "../base/run-error.ts";
 import { pagesOf } from "../config/repository.ts";
-import type { Runner, RunTurnResult } from "../runner/runner.ts";
+import type { Runner, RunnerReport, RunTurnResult } from "../runner/runner.ts";
 import type { Lend } from "./caller.ts";
 import type { RunnerDesk } from "./desk.ts";
 import type { ModelDoor } from "./models/model-door.ts";
@@ -46,7 +46,9 @@ export class Lending {
     const projectOf = (workId: string) => deskOf(workId)?.projectOf(workId) ?? null;
     return {
       about: () => ({
-        ...{ version, protocol: PROTOCOL, leaseMs: LEASE_MS },
+        version,
+        protocol: PROTOCOL,
+        leaseMs: LEASE_MS,
         projects: [...projects.values()]
           .filter(({ id }) => allowed === null || allowed.includes(id))
           .map((project) => ({ id: project.id, labels: project.runners.labels, needs: needsOf(project) })),
@@ -81,11 +83,8 @@ export class Lending {
           onExceeded: (reason) => logger.info({ work: lease.id, reason }, "the turn may call no more models"),
         });
         try {
-          // What counts is what was counted here.
-          return checked(
-            project,
-            await desk.run({ ...input, report: ({ usage: _, ...report }) => input.report(report) }),
-          );
+          const result = await desk.run({ ...input, report: (report) => input.report(withoutUsage(report)) });
+          return checked(project, result);
         } finally {
           const usage = await door.close(lease.id);
           if (usage !== null) input.report({ usage });
@@ -110,6 +109,13 @@ export class Lending {
       throw thrown;
     }
   }
+}
+
+/** What counts is what was counted here. */
+function withoutUsage(report: RunnerReport): RunnerReport {
+  const kept = { ...report };
+  delete kept.usage;
+  return kept;
 }
 
 /** The result, if its link leads to the project's code host: people will follow it. */

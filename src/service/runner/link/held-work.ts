@@ -100,8 +100,8 @@ export class HeldWork implements Disposable {
   }
 
   /**
-   * Call this when the work is done. Resolves when everything was reported, or can't be. From now on
-   * only the answer to its result says if it was lost.
+   * Call this when the work is done. Resolves when everything was reported, or can't be. From now
+   * on only the answer to its result says if it was lost.
    */
   async finish(): Promise<void> {
     this.#isFinished = true;

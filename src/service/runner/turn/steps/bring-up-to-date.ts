@@ -75,7 +75,7 @@ async function mergedWork(
   start: TurnStart,
   { merge, resolved }: { merge: BranchMerge; resolved: Resolved | null },
 ): Promise<TurnWork & { files: number }> {
-  const { mirror, committer, clock, folders } = context;
+  const { mirror, committer, clock } = context;
   const { jobId, project } = turn;
   const { job, base } = merge;
   const message = mergeMessageOf({
