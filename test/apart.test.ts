@@ -123,7 +123,6 @@ const BOUNDED: Record<string, string> = {
   "src/service/pulls/follow/follow-repository.ts":
     "200 looks in a run, with what `boundedFetch` lets through",
   "src/service/pulls/follow/follower.ts": "webhooks of 1 MiB, parsed only if the code host has signed them",
-  "src/service/runner/models-behind.ts": "the models of the settings",
   "src/service/runner/is-live.ts": "a page of 2 MB and a patch of 32 kB, which it has read apart",
   "src/service/pulls/follow/edits.ts": "ids of 249 commits and their parents, which are compared",
   "src/service/pulls/follow/live.ts": "the paths of 100 files. Patches and pages are read apart",
