@@ -349,3 +349,39 @@ it("keeps the limit of a project over all runners", async () => {
   await one.end(first, NOTHING);
   expect((await waiting).turn.prompt).toBe("two");
 });
+
+it("says why it can't lend a token, in the words that a turn of its own runner has", async () => {
+  const github = {
+    kind: "github",
+    apiUrl: "https://api.github.example",
+    owner: "acme",
+    repo: "docs",
+  } as const;
+  const app = { id: 7, installationId: 8, keyFile: "/nowhere/key.pem" };
+  const codeHost = { ...github, app, pollSeconds: 60 };
+  await using world = await open({ projects: [makeServiceProject({ codeHost })] });
+  const { hand } = world.runner();
+  await world.create();
+  const { id, token: lease } = await hand.turn();
+  const told = await hand.call("POST", `/work/${id}/token`, { lease, body: {} });
+  expect(told.status).toBe(422);
+  expect(told.body).toMatchObject({
+    error: "The code host's App can't be used, because its key can't.",
+    isFinal: true,
+    details: [expect.stringContaining("/nowhere/key.pem")],
+  });
+});
+
+it("believes no link of a runner's that leads elsewhere", async () => {
+  const codeHost = { kind: "github", apiUrl: "https://api.github.com", owner: "acme", repo: "docs" } as const;
+  const project = makeServiceProject({ codeHost: { ...codeHost, tokenEnv: "T", pollSeconds: 60 } });
+  await using world = await open({ projects: [project] });
+  const { hand } = world.runner();
+  const id = await world.create();
+  const work = await hand.turn();
+  const link = "https://phish.example/acme/docs/pull/1";
+  const result = { kind: "pull-request" as const, prLink: link, summary: null, leftOut: [] };
+  await hand.end(work, { kind: "turn", result });
+  expect(world.turnOf(id)).toMatchObject({ state: "waiting", outcome: null });
+  expect(world.subject.store.job(id)?.prLink).toBeNull();
+});
