@@ -98,8 +98,9 @@ export class RunnersElsewhere {
   #deskFor(row: RunnerRow, claim: ClaimRequest): ReturnType<RunnerCaller["deskFor"]> {
     const { runners, pool, clock, logger } = this.#deps;
     if (this.#isClosed) throw new RunnerConflictError("The service stops. Ask again.");
-    this.#forgetOld();
+    this.#forget(FORGOTTEN_AFTER_MS);
     const known = this.#machines.get(`${row.id}/${claim.machine}`);
+    if (known === undefined && this.#countOf(row.id) >= MAX_MACHINES) this.#forget(AWAY_AFTER_MS);
     if (known === undefined && this.#countOf(row.id) >= MAX_MACHINES) {
       throw new RunnerConflictError(`At most ${MAX_MACHINES} machines may share the token of a runner.`);
     }
@@ -181,10 +182,11 @@ export class RunnersElsewhere {
     return [...this.#machines.values()].filter(({ runnerId }) => runnerId === id).length;
   }
 
-  #forgetOld(): void {
+  /** Forgets machines that have nothing and were quiet for so long. */
+  #forget(afterMs: number): void {
     const { clock, pool } = this.#deps;
     for (const { id, desk, seenMs } of this.#machines.values()) {
-      if (desk.size > 0 || clock.monotonicMs() - seenMs < FORGOTTEN_AFTER_MS) continue;
+      if (desk.size > 0 || clock.monotonicMs() - seenMs < afterMs) continue;
       this.#machines.delete(id);
       pool.remove(id);
     }
