@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { createCodeHost } from "../../world/code-host/index.ts";
 import { installApp } from "./github-app.ts";
 import { RunnerPlace } from "./runner-program.ts";
@@ -20,13 +22,19 @@ const ASKS_A_MODEL = `
 `;
 export const ASKS = ["node", "-e", `(async () => {${ASKS_A_MODEL}})()`];
 
+const exec = promisify(execFile);
+
 export type ElsewhereWorld = Awaited<ReturnType<typeof openElsewhere>>;
 
 /**
  * A real service without a runner of its own, whose projects are `docs`, with an App, and `api`,
- * with a fixed token; an emulated code host; and a model that answers.
+ * with a fixed token; an emulated code host; and a model that answers. `settings` are those of both
+ * projects beside that.
  */
-export async function openElsewhere(agents: { docs?: string[]; api?: string[] } = {}) {
+export async function openElsewhere(
+  agents: { docs?: string[] | object; api?: string[] } = {},
+  settings: object = {},
+) {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(await ServiceFolder.open({}, { MODEL_KEY, DOCS_TOKEN: FIXED_TOKEN }));
   const codeHost = stack.use(
@@ -47,22 +55,29 @@ export async function openElsewhere(agents: { docs?: string[]; api?: string[] } 
   const keyFile = folder.dir.file("app.pem");
   const { settings: withApp } = installApp(codeHost, keyFile);
   const { app: _, ...fixed } = withApp;
-  const project = (id: string, host: object, command = ["true"]) => ({
+  const project = (id: string, host: object, agent: string[] | object = ["true"]) => ({
     id,
     repository: codeHost.gitUrl("acme", "docs"),
     codeHost: host,
-    agent: { kind: "command", command },
+    agent: Array.isArray(agent)
+      ? {
+          kind: "command",
+          command: agent,
+        }
+      : agent,
+    ...settings,
   });
+  const projectsOf = (docs: string[] | object) => [
+    project("docs", withApp, docs),
+    project("api", { ...fixed, tokenEnv: "DOCS_TOKEN" }, agents.api),
+  ];
   folder.configure({
     listen: { port: 0 },
     dataDir: "./data",
     jobsAtOnce: 0,
     stopGraceMinutes: 0,
     models: [{ name: "claude", kind: "anthropic", baseUrl: model.url, keyEnv: "MODEL_KEY" }],
-    projects: [
-      project("docs", withApp, agents.docs ?? ASKS),
-      project("api", { ...fixed, tokenEnv: "DOCS_TOKEN" }, agents.api),
-    ],
+    projects: projectsOf(agents.docs ?? ASKS),
   });
   const world = {
     folder,
@@ -92,6 +107,11 @@ export async function openElsewhere(agents: { docs?: string[]; api?: string[] } 
       });
       return ((await answer.json()) as { id: string }).id;
     },
+    /** Gives `docs` another agent, before the service starts. */
+    changeAgent: (agent: string[] | object) => folder.change({ projects: projectsOf(agent) }),
+    /** Runs git in a repository of the code host. */
+    git: async (repository: string, ...args: string[]) =>
+      (await exec("git", ["-c", "safe.directory=*", "-C", repository, ...args])).stdout.trim(),
     /** What `jobs show` prints. */
     shown: async (job: string) => (await folder.run("jobs", "show", job)).stdout,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

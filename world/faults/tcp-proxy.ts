@@ -5,9 +5,10 @@ import type { AddressInfo, Socket } from "node:net";
 /**
  * The state of a {@link TcpProxy}. `refuse` cuts open connections and refuses others. `silent`
  * accepts them and passes nothing on. Data that was sent meanwhile arrives when it is open again,
- * as after an outage of a network.
+ * as after an outage of a network. `strange` cuts open connections, and answers others with
+ * {@link TcpProxy.strangeAnswer}, as whoever stands in between does.
  */
-export type TcpProxyMood = "open" | "refuse" | "silent";
+export type TcpProxyMood = "open" | "refuse" | "silent" | "strange";
 
 /** A proxy in front of a server on loopback, which can make it unreachable for a time. */
 export class TcpProxy implements AsyncDisposable {
@@ -18,6 +19,10 @@ export class TcpProxy implements AsyncDisposable {
   readonly #toCut = new Set<Socket>();
   #mood: TcpProxyMood = "open";
   #port = 0;
+  /** What a `strange` proxy answers, whatever was asked. */
+  strangeAnswer = "HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+  /** Called with what passes, before it does. */
+  onData: (from: "client" | "server", chunk: Buffer) => void = () => {};
 
   private constructor(targetPort: number) {
     this.#targetPort = targetPort;
@@ -39,6 +44,7 @@ export class TcpProxy implements AsyncDisposable {
       await this.#end();
       return;
     }
+    if (mood === "strange") for (const socket of this.#sockets) socket.destroy();
     for (const socket of this.#sockets) this.#adjust(socket);
     if (!this.#server.listening) await this.#listen();
   }
@@ -53,6 +59,11 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   #take(socket: Socket): void {
+    if (this.#mood === "strange") {
+      socket.on("error", () => {});
+      socket.once("data", () => socket.end(this.strangeAnswer));
+      return;
+    }
     const target = connect(this.#targetPort, "127.0.0.1");
     for (const [from, to] of [
       [socket, target],
@@ -61,6 +72,7 @@ export class TcpProxy implements AsyncDisposable {
       from.setNoDelay(true);
       from.on("error", () => {});
       from.on("data", (chunk: Buffer) => {
+        this.onData(from === socket ? "client" : "server", chunk);
         if (from === target && this.#toCut.has(from)) to.end(chunk.subarray(0, chunk.length / 2));
         else to.write(chunk);
       });

@@ -4,10 +4,10 @@ import type { RunnerDesk } from "./desk.ts";
 /** Whoever calls: what stands behind the token of a runner. */
 export type RunnerCaller = {
   /**
-   * The desk of a runner that asks for work. Call `onPlaces` once its free places count. Null if too
-   * many machines use its token.
+   * The desk of a runner that asks for work. Call `onPlaces` once its places count. Throws a
+   * `RunnerConflictError` if it may have none beside those that are there.
    */
-  deskFor: (claim: ClaimRequest) => { desk: RunnerDesk; onPlaces: () => void } | null;
+  deskFor: (claim: ClaimRequest) => { desk: RunnerDesk; onPlaces: () => void };
   /** The desk that has a piece of work, or null. */
   deskOf: (workId: string) => RunnerDesk | null;
   /** True if a piece of work that no desk has is about to be taken up again. */
