@@ -203,7 +203,7 @@ it("makes tasks of commits that fixed the docs, and says why the others fall out
   expect(record.seen).toContainEqual(
     expect.objectContaining({ subject: "Pages stay in the cache for 45 minutes", reason: "fixed-again" }),
   );
-});
+}, 600_000);
 
 it("shows what hygiene finds in the history of a repository", async () => {
   await using dir = await openTempDir();

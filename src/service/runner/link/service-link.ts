@@ -204,7 +204,7 @@ export class ServiceLink {
     const { statusCode } = answer;
     if (statusCode === 200) return answer;
     const said = Fault.safeParse(jsonOrNull(await readText(answer.body))).data;
-    throw faultOf(statusCode, said);
+    throw faultOf(statusCode, said, work !== undefined);
   }
 
   #signalOf({ signal }: { signal?: AbortSignal | undefined }): AbortSignal {
@@ -214,17 +214,19 @@ export class ServiceLink {
 
 /**
  * What an answer means that isn't 200. What doesn't speak as the service does is something between
- * the two, such as a proxy, and says nothing about the call.
+ * the two, such as a proxy: it knows nothing about work, but the address may be wrong.
  */
 function faultOf(
   status: number,
   said: z.infer<typeof Fault> | undefined,
+  isAboutWork: boolean,
 ): TransientRunError | TurnFailedError {
   const reason = `The job service answered ${status}. ${said?.error ?? ""}`.trim();
-  if (said === undefined || status >= 500 || status === 429) return new UnansweredError(reason);
+  if (status >= 500 || status === 429) return new UnansweredError(reason);
+  if (said === undefined && isAboutWork) return new UnansweredError(reason);
   if (status === 409) return new WorkLostError();
   if ([401, 403, 404, 426].includes(status)) return new RunnerRefusedError(reason, status);
-  const { error, isFinal, details = [], retryAfterMs = null } = said;
+  const { error = reason, isFinal, details = [], retryAfterMs = null } = said ?? {};
   if (isFinal === undefined) return new TransientRunError(reason);
   return isFinal
     ? new TurnFailedError(error, { details })
