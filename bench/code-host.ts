@@ -15,11 +15,25 @@ const Options = z.object({
   token: z.string(),
   /** The token of another person, who reviews. */
   reviewerToken: z.string(),
+  /** The address to listen on. */
+  host: z.string().default("127.0.0.1"),
 });
 
-const { dataDir, samples, token, reviewerToken } = Options.parse(JSON.parse(process.argv[2] ?? ""));
-const host = await createCodeHost({ dataDir, tokens: [token, { token: reviewerToken, login: "mira" }] });
+const {
+  dataDir,
+  samples,
+  token,
+  reviewerToken,
+  host: address,
+} = Options.parse(JSON.parse(process.argv[2] ?? ""));
+const tokens = [token, { token: reviewerToken, login: "mira" }];
+const host = await createCodeHost({ dataDir, tokens, host: address });
 for (const name of readdirSync(samples)) await host.createRepository("acme", name, join(samples, name));
 process.on("disconnect", () => process.exit());
-const ready = { msg: "ready", apiUrl: host.apiUrl, repositories: join(dataDir, "repositories/acme") };
+const ready = {
+  msg: "ready",
+  url: host.url,
+  apiUrl: host.apiUrl,
+  repositories: join(dataDir, "repositories/acme"),
+};
 process.stdout.write(`${JSON.stringify(ready)}\n`);

@@ -12,6 +12,7 @@ import { polls } from "./scenarios/polls.ts";
 import { turns } from "./scenarios/turns.ts";
 import { redisMemory } from "./scenarios/redis-memory.ts";
 import { polling } from "./scenarios/polling.ts";
+import { runners } from "./scenarios/runners.ts";
 import { serviceHistory } from "./scenarios/service-history.ts";
 import { serviceRequests } from "./scenarios/service-requests.ts";
 import { serviceTurns } from "./scenarios/service-turns.ts";
@@ -37,6 +38,7 @@ export const scenarios: readonly Scenario[] = [
   polls,
   redisMemory,
   serviceTurns,
+  runners,
   serviceRequests,
   serviceHistory,
   slowTexts,

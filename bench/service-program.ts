@@ -26,6 +26,8 @@ type ServeOptions = {
   projects: readonly [ProjectSettings, ...ProjectSettings[]];
   /** The secrets that the projects name. */
   env?: Record<string, string>;
+  /** The address to listen on. @default "127.0.0.1" */
+  host?: string;
 };
 
 /**
@@ -79,12 +81,13 @@ export class ServiceProgram implements AsyncDisposable {
     jobsAtOnce,
     projects,
     env: secrets = {},
+    host = "127.0.0.1",
   }: ServeOptions): Promise<ServiceProgram> {
     mkdirSync(dir, { recursive: true });
     const config = join(dir, "service.yml");
     // JSON is YAML.
     const settings = {
-      listen: { host: "127.0.0.1", port: 0 },
+      listen: { host, port: 0 },
       dataDir: join(dir, "data"),
       stopGraceMinutes: 0,
       jobsAtOnce,
