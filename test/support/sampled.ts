@@ -10,6 +10,11 @@ export function isSampled(step: number, every = 1): boolean {
   return step % (nth * every) === today % (nth * every);
 }
 
+/** True for one in so many steps, whatever `KILL_SAMPLE` is, and for others from day to day. */
+export function isOneIn(every: number, step: number): boolean {
+  return step % every === today % every;
+}
+
 /** Returns the steps that are {@link isSampled}. */
 export function sampled<T>(steps: readonly T[]): T[] {
   return steps.filter((_, n) => isSampled(n));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Fault, openFaultsWorld, type Step, STEPS } from "../../support/runner-faults.ts";
 import { atNight } from "../../support/nightly.ts";
-import { isSampled } from "../../support/sampled.ts";
+import { isOneIn } from "../../support/sampled.ts";
 
 const TIMEOUT_MS = 600_000;
 const PORTAL = "<html>Sign in to this network</html>";
@@ -27,22 +27,22 @@ const FAULTS: Fault[] = [
 
 const nameOf = (fault: Fault) =>
   [
-    `the ${fault.who}:`,
+    `${fault.who}:`,
     fault.what,
-    "seconds" in fault && `for ${fault.seconds} s`,
+    "seconds" in fault && `${fault.seconds} s`,
     "answer" in fault && `(${fault.answer?.slice(9, 12)})`,
   ]
     .filter((part) => part !== false)
     .join(" ");
 
 const CASES = STEPS.flatMap((step) =>
-  FAULTS.map((fault) => ({ step, fault, name: `${nameOf(fault)}, when ${step}` })),
+  FAULTS.map((fault) => ({ step, fault, name: `${nameOf(fault)}, ${step}` })),
 );
 
 /** Of so many, `npm test` and `npm run test:all` take one: another each day, and for each step. */
 const ONE_IN = { test: 40, all: 12 };
-const chosen = (cases: typeof CASES, every = 1) =>
-  cases.filter((_, n) => isSampled(n + Math.floor(n / FAULTS.length), every));
+const chosen = (cases: typeof CASES, every: number) =>
+  cases.filter((_, n) => isOneIn(every, n + Math.floor(n / FAULTS.length)));
 const isShort = ({ fault }: (typeof CASES)[number]) => !("seconds" in fault) || fault.seconds < 20;
 
 async function suffered(step: Step, fault: Fault) {
@@ -89,9 +89,5 @@ describe.concurrent("a request ends once, with one branch and one pull request, 
   // oxlint-disable-next-line vitest/expect-expect
   it.for(chosen(CASES.filter(isShort), ONE_IN.test))("$name", { timeout }, endsOnce);
   // oxlint-disable-next-line vitest/expect-expect
-  it.for(atNight(chosen(CASES), chosen(CASES, ONE_IN.all)))(
-    "$name (all)",
-    { timeout, tags: "all" },
-    endsOnce,
-  );
+  it.for(atNight(CASES, chosen(CASES, ONE_IN.all)))("$name (all)", { timeout, tags: "all" }, endsOnce);
 });
