@@ -127,7 +127,9 @@ export async function startServiceWorld(
   /** Resolves to the job's status, its link, and the report of its newest turn. */
   async function report(baseUrl: string, jobId: string) {
     const answer = await withClient(baseUrl, (client) => client.getJob(jobId));
-    if (!answer.ok) return { status: null, prLink: null, turn: null };
+    if (!answer.ok) {
+      return { status: null, prLink: null, turn: null, problem: answer.fault.message };
+    }
     const { status, prLink } = answer.job;
     return { status, prLink, turn: answer.report?.turns?.at(-1) ?? null };
   }
